@@ -27,7 +27,7 @@ pub use glance::Glance;
 pub use guard::guard;
 pub use inner::{Ask, Engine, Engines};
 pub use json_schema::json_schema;
-pub use options::{ChartOptions, SkaffoldOptions, ToscaOptions};
+pub use options::{ChartOptions, SetSource, SkaffoldOptions, ToscaOptions};
 pub use order::INSTALL_ORDER;
 pub use project::{
     Declared, Dependency, Evaluator, Manifest, Node, OwnPolicy, PolicyRules, Request, Resolved, SetFlag, SetKind,

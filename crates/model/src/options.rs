@@ -29,10 +29,19 @@ pub struct ChartOptions {
     pub ci_values: bool,
     /// Whether the rendered text is only checked and not shown, so that random keys need not differ.
     pub is_rehearsal: bool,
-    /// Location of each of the request's `--set` values, if they come from a project.
-    pub sets_from: Vec<Option<Span>>,
+    /// The source of each of the request's `--set` values, if they come from a project.
+    pub sets_from: Vec<SetSource>,
     /// Whether the deploying tool fetches the chart's dependencies first, so that missing ones are not an error.
     pub is_fetched_later: bool,
+}
+
+/// The source of a `--set` value that a project gives.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SetSource {
+    /// Its location.
+    pub span: Option<Span>,
+    /// Whether the value is made from a secret.
+    pub is_secret: bool,
 }
 
 /// Options of Skaffold configurations.

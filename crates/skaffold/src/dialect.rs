@@ -447,10 +447,13 @@ impl Work<'_> {
 
     /// A template as tag policies have it: over environment variables and, on an artifact, its image.
     fn template(&self, text: &str, image: Option<String>) -> Option<Answer> {
-        let mut names: BTreeMap<String, String> = self.session.world.env_all().into_iter().collect();
+        let mut names: BTreeMap<String, String> = self.session.world.env_table().into_iter().collect();
         names.extend(image.map(|image| ("IMAGE_NAME".to_owned(), image)));
         match crate::template::expand(text, &names) {
-            Ok(text) => Some(Answer { value: Value::from(text), trace: Vec::new() }),
+            Ok(expanded) => {
+                let value = Value::from(expanded).tainted_if(crate::template::reads_secret(text, &names));
+                Some(Answer { value, trace: Vec::new() })
+            }
             Err(why) => {
                 let source = self.session.sources.insert("expression", text);
                 let span = source.span(0, text.len());

@@ -3,6 +3,7 @@
 //! No command is run: the original's `cmd` is rejected like any unknown function.
 
 use purlin_gotmpl::{Heap, Limits, Machine, MapType, Misread, Outside, Set, Str, Val};
+use purlin_syntax::credentials::is_secret_variable;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -53,6 +54,27 @@ pub fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, St
     execute(text, |heap| heap.map(MapType::Any, entries.collect()))
 }
 
+/// Names that a template can use beside the environment: those of images.
+const OF_IMAGES: &[&str] = &["IMAGE_", "DIGEST"];
+
+/// The fields of the data that a template reads, as `.NAME`.
+pub fn fields(text: &str) -> impl Iterator<Item = &str> {
+    let inner = text.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
+    let fields = inner.flat_map(|inner| inner.split('.').skip(1));
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    fields.map(move |field| field.split(|c| !is_part(c)).next().unwrap_or_default())
+}
+
+/// The environment variables that a template reads.
+pub fn variables(text: &str) -> impl Iterator<Item = &str> {
+    fields(text).filter(|name| !name.is_empty() && OF_IMAGES.iter().all(|own| !name.starts_with(own)))
+}
+
+/// Whether a template reads a variable that holds a credential, by its name.
+pub fn reads_secret(text: &str, names: &BTreeMap<String, String>) -> bool {
+    variables(text).any(|name| is_secret_variable(name) && names.get(name).is_some_and(|value| !value.is_empty()))
+}
+
 /// An image that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
@@ -96,6 +118,15 @@ pub fn expand_known(text: &str, names: &BTreeMap<String, String>) -> Result<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_are_the_fields_that_a_template_reads() {
+        let text = "a.b-{{ .CI_TOKEN | default .BRANCH }}:{{.IMAGE_TAG_web}}{{ $x := .Y }}";
+        assert_eq!(variables(text).collect::<Vec<_>>(), ["CI_TOKEN", "BRANCH", "Y"]);
+        let names = BTreeMap::from([("CI_TOKEN".to_owned(), "t".to_owned())]);
+        assert!(reads_secret(text, &names) && !reads_secret("{{.BRANCH}}", &names));
+        assert!(!reads_secret(text, &BTreeMap::new()));
+    }
 
     #[test]
     fn a_text_with_something_missing_stays() {

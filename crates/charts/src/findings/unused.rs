@@ -195,13 +195,13 @@ impl Judge<'_> {
 
     /// Values that a project gives as `--set` flags. A key that is not a plain path is left alone.
     fn sets(&self, options: &Options) {
-        for (flag, span) in options.sets.iter().zip(&options.sets_from) {
-            let (Some((path, _)), Some(span)) = (flag.text.split_once('='), span) else { continue };
+        for (flag, from) in options.sets.iter().zip(&options.sets_from) {
+            let (Some((path, _)), Some(span)) = (flag.text.split_once('='), from.span) else { continue };
             if path.is_empty() || path.contains(['[', '\\', '{', ',', ' ']) {
                 continue;
             }
             let inner = path.rsplit('.').fold(Vec::new(), |inner, name| {
-                vec![Key { name: name.into(), span: Some(*span), inner, is_live: false }]
+                vec![Key { name: name.into(), span: Some(span), inner, is_live: false }]
             });
             self.keys(inner);
         }

@@ -39,7 +39,9 @@ pub(crate) fn user_values(session: &Session, options: &Options) -> Result<Value,
     }
     for kind in [SetKind::Json, SetKind::Typed, SetKind::Text, SetKind::File, SetKind::Literal] {
         for (at, flag) in options.sets.iter().enumerate().filter(|(_, flag)| flag.kind == kind) {
-            base = apply_flag(session, options, base, flag).map_err(|reason| refused(options, at, flag, reason))?;
+            let is_secret = options.sets_from.get(at).is_some_and(|from| from.is_secret);
+            base = apply_flag(session, options, base, (flag, is_secret))
+                .map_err(|reason| refused(options, at, flag, reason))?;
         }
     }
     // A host's values may still be lazy; templates read all of them.
@@ -59,7 +61,7 @@ pub(crate) fn user_values(session: &Session, options: &Options) -> Result<Value,
 fn refused(options: &Options, at: usize, flag: &SetFlag, why: Refused) -> LoadError {
     let name = option_of(flag.kind);
     let message = format!("failed parsing {name} data: {}", why.helm_text);
-    let about = match options.sets_from.get(at).copied().flatten() {
+    let about = match options.sets_from.get(at).and_then(|from| from.span) {
         Some(span) => {
             let (release, has_comma) = (options.name.clone(), flag.text.contains(','));
             About::Set(Box::new(Setting { span, reason: why.message, release, has_comma }))
@@ -80,7 +82,12 @@ fn option_of(kind: SetKind) -> &'static str {
     }
 }
 
-fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag) -> Result<Value, Refused> {
+fn apply_flag(
+    session: &Session,
+    options: &Options,
+    base: Value,
+    (flag, is_secret): (&SetFlag, bool),
+) -> Result<Value, Refused> {
     let name = option_of(flag.kind);
     if flag.kind == SetKind::Json && flag.text.trim_start().starts_with('{') {
         let value = crate::json::parse(flag.text.trim().as_bytes(), session.origins.flag(name))?;
@@ -94,6 +101,7 @@ fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag)
     };
     let origin = |key: &str| session.origins.flag(format!("{name} {}", key.trim()));
     let result = match flag.kind {
+        SetKind::Typed if is_secret => parse_into(&flag.text, &mut map, &Typing::Secret, &origin),
         SetKind::Typed => parse_into(&flag.text, &mut map, &Typing::Typed, &origin),
         SetKind::Text => parse_into(&flag.text, &mut map, &Typing::Text, &origin),
         SetKind::Json => parse_into(&flag.text, &mut map, &Typing::Json, &origin),

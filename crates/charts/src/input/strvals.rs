@@ -19,6 +19,8 @@ const MAX_LIST_LEVEL: u32 = 100;
 pub enum Typing<'f> {
     /// `--set`: booleans, null and integers are recognised.
     Typed,
+    /// The same, for values that are secret.
+    Secret,
     /// `--set-string`: always text.
     Text,
     /// `--set-json`: JSON values.
@@ -294,6 +296,7 @@ impl Parser<'_, '_> {
     fn typed(&self, text: &str) -> Result<Value, Stop> {
         let value = match self.typing {
             Typing::Typed => typed(text),
+            Typing::Secret => typed(text).tainted_if(true),
             Typing::File(read) => match read(text) {
                 Ok(content) => Value::str(content),
                 Err(message) => return error(message),

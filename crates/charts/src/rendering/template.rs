@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use purlin_gotmpl::{Limits, Machine, Outside, Set, SpareKey, Val};
-use purlin_model::SetFlag;
 use purlin_model::validate::{Fault, Problem, Stopped, outside as outside_schema};
-use purlin_syntax::{Rule, Span};
+use purlin_model::{SetFlag, SetSource};
+use purlin_syntax::Rule;
 use purlin_value::glob::{Glob, Notation};
 use purlin_value::{EcoString, Origin, Seed, Session, Value};
 
@@ -72,8 +72,8 @@ pub struct Options {
     pub lenient: bool,
     /// Whether the output is only checked and not shown.
     pub is_rehearsal: bool,
-    /// Location of each of `sets`, if a project gives them.
-    pub sets_from: Vec<Option<Span>>,
+    /// The source of each of `sets`, if a project gives them.
+    pub sets_from: Vec<SetSource>,
     /// Whether the chart is linted: `required` and `fail` only leave a note, and neither library charts nor missing
     /// dependencies stop it.
     pub is_lint: bool,

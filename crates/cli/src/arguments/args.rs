@@ -404,6 +404,9 @@ pub enum Command {
         /// `--values` names one.
         #[arg(long, conflicts_with = "env")]
         all_envs: bool,
+        /// List the environment variables that the projects read.
+        #[arg(long)]
+        show_env: bool,
         /// Print a summary for programs.
         #[arg(short, long, value_enum)]
         output: Option<AnswerFormat>,

@@ -1,6 +1,7 @@
 //! `purlin check`: read and resolve everything, print all problems.
 
 use super::Context;
+use super::environment::Environment;
 use crate::args::{AnswerFormat, ClusterTerms, DiagnosticFormat, Target};
 use crate::invocation::Exit;
 use crate::native;
@@ -30,19 +31,24 @@ pub(super) struct Total {
     pub(super) files: usize,
     pub(super) errors: usize,
     pub(super) warnings: usize,
+    /// The environment variables that the projects read, if wanted.
+    environment: Option<Environment>,
 }
 
 pub(super) fn run(
     cx: &mut Context<'_, '_>,
     paths: &[PathBuf],
     (target, cluster): (&Target, &ClusterTerms),
-    all_envs: bool,
+    (all_envs, show_env): (bool, bool),
     (output, out): (Option<AnswerFormat>, Option<&Path>),
 ) -> Result<Exit, Exit> {
     if out.is_some() && cx.style.format == DiagnosticFormat::Human {
         return Err(cx.usage("`--out` needs a format for programs: add `--diagnostics sarif`, `json` or `github`"));
     }
-    let mut total = Total::default();
+    if show_env && cx.style.format != DiagnosticFormat::Human && output.is_none() && out.is_none() {
+        return Err(cx.usage("`--show-env` has no place beside these findings: add `-o json` or `--out FILE`"));
+    }
+    let mut total = Total { environment: show_env.then(Environment::default), ..Total::default() };
     let mut exit = Exit::Ok;
     let named = paths.first().map_or(Path::new("."), PathBuf::as_path);
     let survey = if all_envs { survey_variants } else { survey_declared };
@@ -61,6 +67,9 @@ pub(super) fn run(
         total.files += session.sources.paths();
         total.errors += session.sink.count(Severity::Error);
         total.warnings += session.sink.count(Severity::Warning);
+        if let Some(environment) = &mut total.environment {
+            environment.add(session, &cx.invocation.template_env());
+        }
         cx.tell_read(session);
         if cx.style.format == DiagnosticFormat::Human {
             exit = worse(exit, report(cx.invocation, session, cx.style));
@@ -77,7 +86,8 @@ pub(super) fn run(
     }
     // A JSON or SARIF document contains findings only, so the summary is not printed with it.
     if (cx.style.format == DiagnosticFormat::Human || out.is_some()) && !cx.style.quiet {
-        let text = total.text();
+        let variables = total.environment.as_ref().map(Environment::text).unwrap_or_default();
+        let text = total.text() + &variables;
         let text = if cx.style.colour { painted(&text, Answer::Summary) } else { text };
         let _ = write!(cx.invocation.stderr, "{text}");
     }
@@ -248,6 +258,9 @@ impl Total {
             [("files", self.files), ("nodes", self.nodes()), ("errors", self.errors), ("warnings", self.warnings)];
         let mut map: Map = counts.into_iter().map(|(key, n)| (EcoString::from(key), number(n))).collect();
         map.insert("projects".into(), Value::list(self.projects.iter().map(project).collect::<Vec<_>>()));
+        if let Some(environment) = &self.environment {
+            map.insert("environment".into(), environment.value());
+        }
         if !self.excluded.is_empty() {
             map.insert(
                 "excluded".into(),

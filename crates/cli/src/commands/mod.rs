@@ -6,6 +6,7 @@ mod dev;
 mod diff;
 mod diff_cluster;
 mod editor;
+mod environment;
 mod eval;
 mod explain;
 mod explore;
@@ -440,8 +441,8 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     let unread = None;
     let mut cx = Context { invocation, global, style, settings, unread, user, is_trusted, usual_seed, prefix: "" };
     let done = match cli.command {
-        Command::Check { paths, target, all_envs, output, out, cluster } => {
-            check::run(&mut cx, &paths, (&target, &cluster), all_envs, (output, out.as_deref()))
+        Command::Check { paths, target, all_envs, show_env, output, out, cluster } => {
+            check::run(&mut cx, &paths, (&target, &cluster), (all_envs, show_env), (output, out.as_deref()))
         }
         Command::Verify { paths, target, cluster, tests, output, out } => {
             verify::run(&mut cx, &paths, (&target, &cluster), &tests, (output, out.as_deref()))

@@ -16,6 +16,7 @@ use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint};
 use purlin_value::emit::REDACTED;
 use purlin_value::meter::steps_for;
+use purlin_value::world::USER_VARIABLES;
 use purlin_value::{Data, Lookup, Origin, Value};
 
 /// The place of a template among variables: a variable that mentions itself means the one below.
@@ -124,6 +125,7 @@ impl Evaluator<'_, '_> {
             missing.itself = self.own.map(Own::name);
             return Err(Stop::Missing(missing));
         }
+        self.record_environment(steps);
         if self.env.varying.concerns(&head.name, rest.iter().map(|step| step.name.as_str())) {
             self.eval.vary();
         }
@@ -153,6 +155,20 @@ impl Evaluator<'_, '_> {
         };
         let found = self.walk(found, steps, 1)?;
         self.close(found)
+    }
+
+    /// Records which variables of the environment an expression reads.
+    fn record_environment(&self, steps: &[Step]) {
+        let world = &self.eval.session.world;
+        let names: [Option<&str>; 3] = std::array::from_fn(|at| steps.get(at).map(|step| step.name.as_str()));
+        match names {
+            [Some("local"), Some("env"), Some(name)] => drop(world.env(name)),
+            [Some("local"), Some("env") | None, _] => drop(world.env_all()),
+            [Some("local"), Some("username" | "usernameLowerCase"), _] => {
+                USER_VARIABLES.iter().for_each(|name| drop(world.env(name)));
+            }
+            _ => {}
+        }
     }
 
     /// Looks a path up on a computed value.

@@ -33,7 +33,7 @@ fn local(ground: &Ground<'_>) -> Value {
         let is_secret = is_secret_variable(&name) && !text.is_empty();
         (EcoString::from(name), Value::str(text).with_origin(origin).tainted_if(is_secret))
     };
-    let mut env: Map = world.env_all().into_iter().map(variable).collect();
+    let mut env: Map = world.env_table().into_iter().map(variable).collect();
     allow_unset(ground, &mut env);
     let mut known = Map::from_iter([
         ("artifactsPath".into(), Value::str(ground.full_path(&path::join(&ground.root, ".garden/artifacts")))),

@@ -7,6 +7,7 @@ use crate::resource::Resource;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::Message;
+use purlin_syntax::credentials::is_secret_variable;
 use purlin_syntax::write::{JsonFlavor, json};
 use purlin_syntax::{Diagnostic, Source};
 use purlin_value::meter::steps_for;
@@ -136,6 +137,9 @@ impl Generator<'_> {
                     None => {
                         let value = self.session.world.env(line).unwrap_or_default();
                         entries.put(line, value.as_bytes(), self.session.origins.env(line))?;
+                        if is_secret_variable(line) && !value.is_empty() {
+                            entries.taint(line);
+                        }
                     }
                 }
             }
@@ -206,6 +210,15 @@ struct Entries<'g> {
 }
 
 impl Entries<'_> {
+    /// Marks the value of an entry as a secret.
+    fn taint(&mut self, key: &str) {
+        for data in [&mut self.data, &mut self.binary] {
+            if let Some(value) = data.get_mut(key) {
+                *value = value.clone().tainted_if(true);
+            }
+        }
+    }
+
     /// Adds an entry. Its cost is charged before it is made: one file may be named many times.
     fn put(&mut self, key: &str, bytes: &[u8], origin: Origin) -> Result<(), Problem> {
         let Generator { session, kind, rule, .. } = self.generator;

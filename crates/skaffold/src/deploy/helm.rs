@@ -10,7 +10,7 @@ use crate::render::{Settings, from_file};
 use crate::value::ValueOut;
 use crate::walk::Config;
 use crate::{emit, rules, template};
-use purlin_model::{Ask, ChartOptions, Engines, Manifest, Request, SetFlag, SetKind};
+use purlin_model::{Ask, ChartOptions, Engines, Manifest, Request, SetFlag, SetKind, SetSource};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::{Origin, Session, Value};
 use std::collections::{BTreeMap, HashSet};
@@ -103,23 +103,24 @@ impl Helm<'_> {
         let part = |view: View<'_, '_>| template::expand(&view.text(), &names).map_err(|why| (view.span(), why));
         let (mut sets, mut sets_from) = (Vec::new(), Vec::new());
         for (key, value) in flat(release, "setValues") {
-            sets_from.push(value.span());
+            sets_from.push(SetSource { span: value.span(), is_secret: false });
             sets.push(SetFlag { kind: SetKind::Typed, text: format!("{key}={}", value.text()) });
         }
         for (key, value) in flat(release, "setFiles") {
             let file = from_file(config, &value.text());
-            sets_from.push(value.span());
+            sets_from.push(SetSource { span: value.span(), is_secret: false });
             sets.push(SetFlag { kind: SetKind::File, text: format!("{key}={file}") });
         }
         for (key, value) in flat(release, "setValueTemplates") {
             let key = template::expand(&key, &names).map_err(|why| (value.span(), why))?;
             let text = part(value)?;
             let text = text.strip_suffix('@').unwrap_or(&text);
-            sets_from.push(value.span());
+            let is_secret = template::reads_secret(&value.text(), &names);
+            sets_from.push(SetSource { span: value.span(), is_secret });
             sets.push(SetFlag { kind: SetKind::Typed, text: format!("{key}={text}") });
         }
         for (name, value) in &self.settings.setters {
-            sets_from.push(None);
+            sets_from.push(SetSource::default());
             sets.push(SetFlag { kind: SetKind::Typed, text: format!("{name}={value}") });
         }
         let mut values = Vec::new();
@@ -183,7 +184,7 @@ impl Helm<'_> {
 
     /// Names for templates of a release: the environment, and the built images.
     fn names(&self) -> BTreeMap<String, String> {
-        let mut names: BTreeMap<String, String> = self.session.world.env_all().into_iter().collect();
+        let mut names: BTreeMap<String, String> = self.session.world.env_table().into_iter().collect();
         for (at, (name, tag)) in self.settings.builds.iter().enumerate() {
             let place = if at == 0 { String::new() } else { (at + 1).to_string() };
             let suffix: String = name.chars().map(|c| if ".-/:".contains(c) { '_' } else { c }).collect();

@@ -53,7 +53,7 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, en
     let mut found = Vec::new();
     let single = configs.len() == 1;
     let helm = Helm { session, engines, settings, is_rehearsal: false };
-    let names: BTreeMap<String, String> = session.world.env_all().into_iter().collect();
+    let names: BTreeMap<String, String> = session.world.env_table().into_iter().collect();
     let seen = Seen::default();
     for config in configs {
         for pattern in patterns(config, single) {

@@ -110,7 +110,7 @@ fn check_all(session: &Session, configs: &[Config<'_>], scope: Scope, tags: Tags
         build::check(&check);
         run::check(&check);
         if scope != Scope::Configuration && tags == Tags::Made {
-            tags::check(&check);
+            tags::check(&check, session);
         }
         if scope != Scope::Configuration && !config.is_remote {
             manifests(&check, scope, session);

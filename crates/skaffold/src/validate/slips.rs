@@ -72,7 +72,7 @@ pub(super) fn check(check: &Check<'_, '_>, session: &Session) {
         let hooks = view.at(&["deploy", section, "hooks"]);
         hooks.into_iter().for_each(|hooks| systems(check, hooks));
     }
-    templates(check, view, &SKAFFOLD_CONFIG);
+    templates((check, session), view, &SKAFFOLD_CONFIG);
     patches(check, session);
     required_profiles(check, view);
     other_profiles(check, session);
@@ -318,7 +318,7 @@ fn images(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
     let mut seen = HashSet::new();
     for (_, value) in found {
         let text = value.text();
-        for name in variables(&text) {
+        for name in template::fields(&text) {
             let Some((prefix, image)) =
                 IMAGE_NAMES.iter().find_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?)))
             else {
@@ -351,14 +351,6 @@ fn is_template(session: &Session, span: Span) -> bool {
     source.is_some_and(|source| {
         source.text().get(span.start as usize..span.end as usize).unwrap_or_default().contains("{{")
     })
-}
-
-/// The fields of the data that a template reads, as `.NAME`.
-fn variables(text: &str) -> Vec<&str> {
-    let inner = text.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
-    let fields = inner.flat_map(|inner| inner.split('.').skip(1));
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    fields.map(|field| field.split(|c| !is_part(c)).next().unwrap_or_default()).collect()
 }
 
 /// Keys that are nearly those of the chart's values, and that its templates do not mention.
@@ -443,18 +435,18 @@ fn is_mentioned(check: &Check<'_, '_>, session: &Session, folder: &str, name: &s
 }
 
 /// Templates that cannot be parsed fail when an image is built or deployed.
-fn templates<'a, 'f: 'a>(check: &Check<'_, '_>, view: View<'a, 'f>, entity: &'static Entity) {
+fn templates<'a, 'f: 'a>(around: (&Check<'_, '_>, &Session), view: View<'a, 'f>, entity: &'static Entity) {
     if is_open(entity) || view.form() != Form::Map {
         return;
     }
     for pair in view.entries() {
         let Some(row) = entity.field(pair.key, crate::editions::LATEST) else { continue };
         match holds(row) {
-            Holds::One(inner) => templates(check, pair.value, inner),
-            Holds::Many(inner) => pair.value.items().for_each(|item| templates(check, item, inner)),
+            Holds::One(inner) => templates(around, pair.value, inner),
+            Holds::Many(inner) => pair.value.items().for_each(|item| templates(around, item, inner)),
             // Tags are checked by themselves, since Skaffold does that before it builds.
             _ if row.is_template && !matches!(entity.label, "envTemplate" | "customTemplate") => {
-                texts(pair.value, &mut |text| template_text(check, text));
+                texts(pair.value, &mut |text| template_text(around, text));
             }
             _ => {}
         }
@@ -469,8 +461,9 @@ fn texts<'a, 'f: 'a>(view: View<'a, 'f>, run: &mut impl FnMut(View<'a, 'f>)) {
     }
 }
 
-fn template_text(check: &Check<'_, '_>, view: View<'_, '_>) {
+fn template_text((check, session): (&Check<'_, '_>, &Session), view: View<'_, '_>) {
     let text = view.text();
+    template::variables(&text).for_each(|name| drop(session.world.env(name)));
     // A function that is not known here may be known there.
     let why = if text.contains("{{") { template::parse(&text).err() } else { None };
     if let Some(why) = why.filter(|why| !matches!(why.what, Misread::UnknownFunction(_))) {

@@ -6,13 +6,14 @@ use crate::item::View;
 use crate::{rules, template};
 use purlin_syntax::Diagnostic;
 use purlin_syntax::what;
+use purlin_value::Session;
 use std::collections::HashMap;
 
 /// Ways to name a commit.
 const VARIANTS: &[&str] = &["", "tags", "commitsha", "abbrevcommitsha", "treesha", "abbrevtreesha", "branches"];
 
 /// Checks the tag policy of one configuration.
-pub fn check(check: &Check<'_, '_>) {
+pub fn check(check: &Check<'_, '_>, session: &Session) {
     let Some(policy) = check.config.item.view().at(&["build", "tagPolicy"]) else { return };
     if let Some(variant) = policy.at(&["gitCommit", "variant"])
         && !VARIANTS.contains(&variant.text().to_lowercase().as_str())
@@ -24,6 +25,7 @@ pub fn check(check: &Check<'_, '_>) {
     }
     for place in [&["envTemplate", "template"], &["customTemplate", "template"]] {
         let Some(text) = policy.at(place) else { continue };
+        template::variables(&text.text()).for_each(|name| drop(session.world.env(name)));
         if let Err(why) = template::parse(&text.text()) {
             check.report(&rules::TEMPLATE, text.span(), why.message);
         }

@@ -502,8 +502,9 @@ fn connected(connections: &ValMap) -> ValMap {
 /// Passwords of vaults: from the environment's variables, from files they name, from the project's secrets.
 fn passwords(session: &Session, environment: &Val) -> Vec<Secret> {
     let mut out: Vec<Secret> = Vec::new();
-    for (variable, value) in session.world.env_all() {
+    for (variable, value) in session.world.env_table() {
         let Some(rest) = variable.strip_prefix("UNFURL_VAULT_") else { continue };
+        session.world.env(&variable);
         if let Some(id) = rest.strip_suffix("_PASSWORD") {
             out.push(Secret::shared(session, id.to_ascii_lowercase(), &value));
         } else if let Some(id) = rest.strip_suffix("_PASSWORD_FILE")

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 fn environment(ctx: &Ctx<'_, '_>) -> Result<BTreeMap<String, Val>> {
     let session = ctx.engine.session;
     let mut all: BTreeMap<String, Val> = BTreeMap::new();
-    for (name, value) in session.world.env_all() {
+    for (name, value) in session.world.env_table() {
         let origin = session.origins.env(name.as_str());
         let value = of_variable(&name, value).from_origin(origin);
         all.insert(name, value);
@@ -103,6 +103,7 @@ fn joined(ctx: &Ctx<'_, '_>, first: &Val, rest: &Val) -> Result<Val> {
 /// One variable.
 pub fn variable(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
     if rules(ctx).iter().any(|(rule, _)| rule.starts_with(['+', '-', '^'])) {
+        ctx.engine.session.world.env(name);
         return Ok(environment(ctx)?.remove(name));
     }
     if let Some((_, raw)) = rules(ctx).iter().rev().find(|(known, _)| known == name)
@@ -141,6 +142,7 @@ pub fn get_env(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         _ => (Some(call.arg), None),
     };
     let Some(name) = name.filter(|name| python::truthy(name)) else {
+        ctx.engine.session.world.env_all();
         let all = environment(ctx)?.into_iter().map(|(name, value)| (MapKey::Str(name.into()), value));
         return Ok(Val::map(all.collect()));
     };

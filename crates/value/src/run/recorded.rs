@@ -87,8 +87,11 @@ impl World for Recorded {
     }
 
     fn user(&self) -> String {
-        crate::world::USER_VARIABLES.iter().for_each(|name| self.files.note(Read::Variable((*name).to_owned())));
         self.world.user()
+    }
+
+    fn env_table(&self) -> Vec<(String, String)> {
+        self.world.env_table()
     }
 
     fn env_all(&self) -> Vec<(String, String)> {

@@ -214,13 +214,18 @@ pub trait World: Send + Sync {
     /// An environment variable.
     fn env(&self, name: &str) -> Option<String>;
 
-    /// The user's name in the system; empty if unknown.
+    /// The user's name in the system; empty if unknown. Like [`World::env_table`], it does not count as a read.
     fn user(&self) -> String {
         USER_VARIABLES.iter().find_map(|name| self.env(name)).unwrap_or_default()
     }
 
-    /// All environment variables, sorted by name.
+    /// All environment variables, sorted by name, for what uses them as a whole.
     fn env_all(&self) -> Vec<(String, String)>;
+
+    /// The same for looking names up: who uses one of them asks for it with [`World::env`], so that it is recorded.
+    fn env_table(&self) -> Vec<(String, String)> {
+        self.env_all()
+    }
 
     /// The one clock reading of this run.
     fn now(&self) -> Moment;
