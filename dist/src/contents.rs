@@ -26,6 +26,8 @@ pub struct Contents {
     pub completions: Vec<(&'static str, Vec<u8>)>,
     /// Licences and front page: file name and text.
     pub texts: Vec<(&'static str, Vec<u8>)>,
+    /// JSON Schemas of formats: file name and text. They are published beside the packages.
+    pub schemas: Vec<(String, Vec<u8>)>,
 }
 
 /// Shells, and their folders for completions below `share`.
@@ -37,6 +39,9 @@ pub const SHELLS: &[(&str, &str)] = &[
 
 const TEXTS: &[&str] = &["LICENSE-MIT", "LICENSE-APACHE", "README.md"];
 
+/// The formats whose schemas are published, by their names in `purlin schema`.
+pub const FORMATS: &[&str] = &["garden", "skaffold", "tosca-1.3", "tosca-2.0", "ensemble", "chart"];
+
 impl Contents {
     /// Reads the program, and runs `runnable` for the rest. `top` is the repository.
     pub fn gather(program: &Path, runnable: &Path, top: &Path) -> Result<Contents, String> {
@@ -44,12 +49,14 @@ impl Contents {
             |path: &Path| std::fs::read(path).map_err(|error| format!("could not read {}: {error}", path.display()));
         let manual = ask(runnable, &["man"])?;
         let completions = SHELLS.iter().map(|(shell, _)| Ok((*shell, ask(runnable, &["completions", shell])?)));
+        let schemas = FORMATS.iter().map(|name| Ok((format!("{name}.schema.json"), ask(runnable, &["schema", name])?)));
         let texts = TEXTS.iter().map(|name| Ok((*name, read(&top.join(name))?)));
         Ok(Contents {
             program: read(program)?,
             manuals: vec![("purlin.1".to_owned(), manual)],
             completions: completions.collect::<Result<_, String>>()?,
             texts: texts.collect::<Result<_, String>>()?,
+            schemas: schemas.collect::<Result<_, String>>()?,
         })
     }
 

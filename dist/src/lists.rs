@@ -10,6 +10,13 @@ pub fn checksums(packages: &[(String, String)]) -> String {
     packages.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect()
 }
 
+/// The schema of a format with the address it is published under.
+pub fn published(schema: &str, format: &str, version: &str, address: &str) -> String {
+    let own = format!("\"$id\": \"urn:purlin:formats:{format}\"");
+    let public = format!("\"$id\": \"{address}/releases/download/v{version}/{format}.schema.json\"");
+    schema.replacen(&own, &public, 1)
+}
+
 /// A CycloneDX bill of materials from the lock file: all compiled-in dependencies, with the verified checksums.
 pub fn bill_of_materials(lock: &str, version: &str) -> Result<String> {
     let components: Vec<Value> = lock.split("[[package]]").skip(1).filter_map(component).collect();
@@ -63,4 +70,17 @@ pub fn filled(template: &str, version: &str, address: &str, packages: &[(String,
     };
     write!(first, "{rest}")?;
     Ok(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::published;
+
+    #[test]
+    fn a_published_schema_has_the_address_it_is_published_under() {
+        let own = r#"{ "$id": "urn:purlin:formats:garden" }"#;
+        let public = published(own, "garden", "1.2.3", "https://example.com/purlin");
+        assert_eq!(public, r#"{ "$id": "https://example.com/purlin/releases/download/v1.2.3/garden.schema.json" }"#);
+        assert_eq!(published("{}", "garden", "1.2.3", ""), "{}");
+    }
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use purlin_dist::contents::Contents;
+use purlin_dist::contents::{Contents, FORMATS};
 use purlin_dist::lists;
 use purlin_dist::packages::Release;
 use purlin_dist::packed::{Result, sha256};
@@ -15,7 +15,8 @@ usage: purlin-dist pack --target TRIPLE --binary FILE [--runnable FILE] [--out D
        purlin-dist list --address URL [--out DIR] [--partial]
 
 pack    archive, deb, rpm, wheel and npm package of one platform; `--runnable` is a binary for this machine
-list    SHA256SUMS, purlin.cdx.json and the formulas of Homebrew and Scoop for the packages in DIR;
+list    SHA256SUMS, purlin.cdx.json, the formulas of Homebrew and Scoop for the packages in DIR, and the entries
+        of SchemaStore's catalogue for its schemas;
         fails if an archive of a platform is missing, unless --partial";
 
 fn main() -> ExitCode {
@@ -53,6 +54,7 @@ fn pack(triple: &str, binary: &Path, runnable: &Path, level: u32, out: &Path) ->
     let release = Release { version: version(), level };
     let mut packages = release.packages(target, &contents)?;
     packages.push(release.npm_front(&contents)?);
+    packages.extend(contents.schemas);
     for (name, bytes) in packages {
         std::fs::write(out.join(&name), &bytes)?;
         println!("{} {:.1} MB", out.join(name).display(), bytes.len() as f64 / 1e6);
@@ -79,6 +81,14 @@ fn list(address: &str, is_partial: bool, out: &Path) -> Result<()> {
     let lock = std::fs::read_to_string(top().join("Cargo.lock"))?;
     std::fs::write(out.join("SHA256SUMS"), lists::checksums(&packages))?;
     std::fs::write(out.join("purlin.cdx.json"), lists::bill_of_materials(&lock, &version())?)?;
+    for format in FORMATS {
+        let path = out.join(format!("{format}.schema.json"));
+        if let Ok(text) = std::fs::read_to_string(&path) {
+            std::fs::write(&path, lists::published(&text, format, &version(), address))?;
+        }
+    }
+    let catalogue = std::fs::read_to_string(top().join("packaging/schemastore/catalog.json"))?;
+    std::fs::write(out.join("catalog.json"), lists::filled(&catalogue, &version(), address, &packages)?)?;
     if missing.is_empty() {
         for (template, name) in [("homebrew/purlin.rb", "purlin.rb"), ("scoop/purlin.json", "purlin.json")] {
             let text = std::fs::read_to_string(top().join("packaging").join(template))?;

@@ -140,6 +140,7 @@ fn made_up() -> Contents {
             ("LICENSE-APACHE", b"Apache".to_vec()),
             ("README.md", b"# P".to_vec()),
         ],
+        schemas: Vec::new(),
     }
 }
 

@@ -34,10 +34,12 @@ impl Schema {
         let text = std::fs::read_to_string(&path).unwrap();
         let mut schema: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
+        assert_eq!(schema["$id"], format!("urn:purlin:answers:{name}"));
         close(&mut schema);
         let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
-        compiler.add_resource("https://example.com/schema", schema).unwrap();
-        let index = compiler.compile("https://example.com/schema", &mut schemas).unwrap();
+        let id = format!("urn:purlin:answers:{name}");
+        compiler.add_resource(&id, schema).unwrap();
+        let index = compiler.compile(&id, &mut schemas).unwrap();
         Schema { name, schemas, index }
     }
 

@@ -16,7 +16,7 @@ const OBJECTS: &[(&str, &[&str], &[&str])] = &[
     ("runs[]", &["tool"], &["columnKind", "results"]),
     ("runs[].tool", &["driver"], &[]),
     ("runs[].tool.driver", &["name"], &["version", "informationUri", "rules"]),
-    ("runs[].tool.driver.rules[]", &["id"], &["shortDescription", "help", "defaultConfiguration"]),
+    ("runs[].tool.driver.rules[]", &["id"], &["shortDescription", "help", "helpUri", "defaultConfiguration"]),
     ("runs[].tool.driver.rules[].shortDescription", &["text"], &[]),
     ("runs[].tool.driver.rules[].help", &["text"], &[]),
     ("runs[].tool.driver.rules[].defaultConfiguration", &[], &["level"]),
@@ -68,6 +68,7 @@ const SCALARS: &[(&str, Fits)] = &[
     ("version", is_text),
     ("name", is_text),
     ("informationUri", is_uri),
+    ("helpUri", is_uri),
     ("columnKind", |node| matches!(node.text(), "utf16CodeUnits" | "unicodeCodePoints")),
     ("id", |node| is_text(node) || at_least(node, 0)),
     ("text", is_text),
@@ -180,4 +181,9 @@ fn results_point_at_rules_and_places() {
     let texts = steps.map(|step| step.get("location").unwrap().get("message").unwrap().get("text").unwrap().text());
     assert_eq!(texts.collect::<Vec<_>>(), ["from here", "included here", "odd"]);
     assert_eq!(results[2].get("locations").unwrap().items().count(), 0);
+    let page = rules[0].get("helpUri").unwrap().text();
+    assert_eq!(
+        page,
+        format!("https://example.com/purlin/blob/v1.2.3/docs/rules/{}.md", rules[0].get("id").unwrap().text())
+    );
 }

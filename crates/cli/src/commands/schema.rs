@@ -8,7 +8,7 @@ use purlin_syntax::Flavor;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
 use purlin_value::world::FileKind;
-use purlin_value::{Secrets, Value, path};
+use purlin_value::{EcoString, Map, Secrets, Value, path};
 use std::path::Path;
 
 pub(super) fn run(
@@ -25,16 +25,26 @@ pub(super) fn run(
     if output == SchemaFormat::Markdown && !of.needs_path() {
         return Err(cx.usage("only `schema chart-values` has a page; `docs/reference` has those of the formats"));
     }
-    let (schema, name) = match (of.needs_path(), folder) {
+    let (schema, chart) = match (of.needs_path(), folder) {
         (true, folder) => of_chart(cx, of, folder.unwrap_or(Path::new(".")))?,
         (false, None) => (of.schema(), String::new()),
         (false, Some(_)) => return Err(cx.usage(&format!("`schema {name}` takes no path"))),
     };
     if output == SchemaFormat::Markdown {
-        return Ok(cx.print(&purlin_charts::value_page::markdown(&name, &schema), None));
+        return Ok(cx.print(&purlin_charts::value_page::markdown(&chart, &schema), None));
     }
+    let schema = identified(schema, name);
     let text = to_json(&schema, Secrets::Hide, JsonLayout::Pretty).unwrap_or_default();
     Ok(cx.print(&format!("{text}\n"), None))
+}
+
+/// The schema with its identity: a release publishes it under an address of its own.
+fn identified(schema: Value, name: &str) -> Value {
+    let Some(members) = schema.as_map() else { return schema };
+    let identity = ("$id".into(), Value::str(format!("urn:purlin:formats:{name}")));
+    let (first, rest): (Vec<_>, Vec<_>) = members.iter().partition(|(key, _)| *key == "$schema");
+    let own = |(key, value): (&EcoString, &Value)| (key.clone(), value.clone());
+    Value::map(first.into_iter().map(own).chain([identity]).chain(rest.into_iter().map(own)).collect::<Map>())
 }
 
 /// The schema of a chart's values, and the chart's name.

@@ -10,6 +10,12 @@ use purlin_value::Session;
 use std::collections::HashMap;
 use std::io::IsTerminal;
 
+/// The address of the repository, which the workflow of a release knows: findings link to pages of their rules there.
+const HOME: &str = match option_env!("PURLIN_ADDRESS") {
+    Some(address) => address,
+    None => env!("CARGO_PKG_REPOSITORY"),
+};
+
 /// Options for printing problems.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
@@ -124,7 +130,7 @@ pub(crate) fn document(all: &[(&[Diagnostic], &Sources)], format: DiagnosticForm
         DiagnosticFormat::Github => all.iter().map(|(found, files)| print::github(*found, *files)).collect(),
         DiagnosticFormat::Sarif => {
             let version = env!("CARGO_PKG_VERSION");
-            print::sarif(all, &print::Tool { name: "purlin", version, home: env!("CARGO_PKG_REPOSITORY") })
+            print::sarif(all, &print::Tool { name: "purlin", version, home: HOME })
         }
     }
 }

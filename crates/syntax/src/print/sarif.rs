@@ -65,13 +65,16 @@ impl<'f, F: Files + ?Sized> Log<'f, F> {
             if !tool.home.is_empty() {
                 log.text("informationUri", tool.home);
             }
-            log.list_of("rules", rules, |log, rule| log.rule(rule));
+            log.list_of("rules", rules, |log, rule| log.rule(rule, tool));
         });
     }
 
-    fn rule(&mut self, rule: &Rule) {
+    fn rule(&mut self, rule: &Rule, tool: &Tool<'_>) {
         self.map(|log| {
             log.text("id", rule.name);
+            if !tool.home.is_empty() {
+                log.text("helpUri", &format!("{}/blob/v{}/docs/rules/{}.md", tool.home, tool.version, rule.name));
+            }
             log.message("shortDescription", rule.summary);
             log.message("help", &format!("{} `purlin explain {}` says more.", rule.summary, rule.name));
             log.field("defaultConfiguration", |log| log.map(|log| log.text("level", level(rule.severity))));
