@@ -55,6 +55,12 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// The exit with this number.
+    pub(crate) fn of(code: i32) -> Exit {
+        let known = [Exit::Ok, Exit::Invalid, Exit::Usage, Exit::Limit, Exit::Denied, Exit::Io, Exit::Failed];
+        known.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Other(code))
+    }
+
     /// The number.
     pub fn code(self) -> i32 {
         match self {

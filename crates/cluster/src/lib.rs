@@ -29,6 +29,7 @@ pub mod pod;
 pub mod ready;
 pub mod release;
 pub mod secrets;
+pub mod stand_in;
 pub mod state;
 mod wait;
 pub mod wire;

@@ -11,6 +11,7 @@ pub mod disk;
 pub mod evaluator;
 pub mod fetch;
 pub mod folder;
+pub mod loopback;
 pub mod named;
 pub mod native;
 pub mod process;

@@ -123,6 +123,18 @@ pub fn create_private(path: &Path) -> Result<File> {
     File::options().create_new(true).write(true).mode(0o600).open(path)
 }
 
+/// Lets the user, and only the user, execute a file.
+#[cfg(unix)]
+pub fn make_executable(path: &Path) -> Result<()> {
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+}
+
+/// Lets the user, and only the user, execute a file.
+#[cfg(not(unix))]
+pub fn make_executable(_: &Path) -> Result<()> {
+    Ok(())
+}
+
 /// Renames a file.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to)

@@ -662,6 +662,18 @@ pub enum Command {
         #[arg(default_value = ".", value_name = "DIR")]
         folder: PathBuf,
     },
+    /// Unpack an example and run it, without containers and without a cluster.
+    ///
+    /// The example is a shop in five kinds of configuration. A program that shows the steps stands in for the container
+    /// builder, and an API in this process for the cluster.
+    Demo {
+        /// Folder to unpack it to; created if missing.
+        #[arg(default_value = "purlin-demo", value_name = "DIR")]
+        folder: PathBuf,
+        /// Run this command of Purlin in the demo instead of the tour: `-- dev`.
+        #[arg(last = true, value_name = "COMMAND")]
+        command: Vec<String>,
+    },
     /// Create, list and unpack CSAR archives of TOSCA.
     Csar {
         /// What to do.

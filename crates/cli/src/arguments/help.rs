@@ -43,6 +43,7 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     ("fix", [("purlin fix --diff", "show what would be corrected"), ("purlin fix", "correct it")]),
     ("rename", [("purlin rename garden.yml:12:9 replicas --dry-run", "show what would change"), ("purlin rename build.api backend", "rename an action everywhere")]),
     ("init", [("purlin init garden shop", "a Garden project in a new folder"), ("purlin init settings", "a `purlin.toml`")]),
+    ("demo", [("purlin demo", "an example, unpacked and run"), ("purlin demo purlin-demo -- dev", "another command, with the same stand-ins")]),
     ("csar", [("purlin csar create shop.csar shop", "an archive of a folder"), ("purlin csar list shop.csar", "what is in it")]),
     ("explain", [("purlin explain garden-unknown-key", "the page of a rule"), ("purlin explain", "all rules")]),
     ("limits", [("purlin limits", "all limits with their values"), ("purlin --limit depth=50 check", "change one")]),
@@ -89,7 +90,8 @@ pub(crate) fn first_steps() -> String {
          \x20 purlin diff --rev main          show what a branch changes, in all environments\n\
          \x20 purlin explore                  look around in a browser\n\
          \x20 purlin graph -o svg --out g.svg draw nodes and their dependencies\n\
-         \x20 purlin deploy                   build, test and deploy what is not up to date\n\n\
+         \x20 purlin deploy                   build, test and deploy what is not up to date\n\
+         \x20 purlin demo                     try all of it on an example, without Docker or a cluster\n\n\
          `purlin -h` lists all commands; `purlin help COMMAND` explains one.\n\
          In the place of another tool, with its arguments: purlin {}\n",
         names.join("|")
@@ -97,7 +99,7 @@ pub(crate) fn first_steps() -> String {
 }
 
 /// Commands that read no project, so that options of one are not shown.
-const WITHOUT_PROJECT: &[&str] = &["explain", "limits", "completions", "man", "version", "csar", "fmt", "init"];
+const WITHOUT_PROJECT: &[&str] = &["explain", "limits", "completions", "man", "version", "csar", "fmt", "init", "demo"];
 
 /// Options of the commands that run actions, and whether `-h` shows each.
 const RUNNING: &[(&str, bool)] = &[

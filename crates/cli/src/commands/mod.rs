@@ -2,6 +2,7 @@
 
 mod check;
 mod csar;
+mod demo;
 mod dev;
 mod diff;
 mod diff_cluster;
@@ -518,6 +519,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         Command::Rename { what, new, path, dry_run } => rename::run(&mut cx, &what, &new, &path, dry_run),
         Command::Fix { path, diff } => fix::run(&mut cx, &path, diff),
         Command::Init { starter, folder } => init::run(&mut cx, starter, &folder),
+        Command::Demo { folder, command } => demo::run(&mut cx, &folder, &command),
         Command::Csar { command } => csar::run(&mut cx, &command),
         Command::Explain { rule } => Ok(explain::run(&mut cx, rule.as_deref())),
         Command::Symbols { path, query, target, output } => {
