@@ -4,14 +4,23 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { crc32, deflateRawSync } from "node:zlib";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+// `--target linux-x64 --binary FILE` brings the program along, for one platform.
+const option = (name) => process.argv[process.argv.indexOf(name) + 1] ?? "";
+const target = process.argv.includes("--target") ? option("--target") : "";
+const binary = process.argv.includes("--binary") ? option("--binary") : "";
+if ((target === "") !== (binary === "")) {
+  throw new Error("--target and --binary go together");
+}
 const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
 const vsixManifest = `<?xml version="1.0" encoding="utf-8"?>
 <PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011">
   <Metadata>
-    <Identity Language="en-US" Id="${manifest.name}" Version="${manifest.version}" Publisher="${manifest.publisher}"/>
+    <Identity Language="en-US" Id="${manifest.name}" Version="${manifest.version}" Publisher="${manifest.publisher}"${target && ` TargetPlatform="${escape(target)}"`}/>
     <DisplayName>${escape(manifest.displayName)}</DisplayName>
     <Description xml:space="preserve">${escape(manifest.description)}</Description>
+    <License>extension/LICENSE-MIT.txt</License>
+    <Icon>extension/icon.png</Icon>
     <Categories>${manifest.categories.join(",")}</Categories>
     <Properties>
       <Property Id="Microsoft.VisualStudio.Code.Engine" Value="${escape(manifest.engines.vscode)}"/>
@@ -22,6 +31,8 @@ const vsixManifest = `<?xml version="1.0" encoding="utf-8"?>
   <Assets>
     <Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json" Addressable="true"/>
     <Asset Type="Microsoft.VisualStudio.Services.Content.Details" Path="extension/README.md" Addressable="true"/>
+    <Asset Type="Microsoft.VisualStudio.Services.Content.License" Path="extension/LICENSE-MIT.txt" Addressable="true"/>
+    <Asset Type="Microsoft.VisualStudio.Services.Icons.Default" Path="extension/icon.png" Addressable="true"/>
   </Assets>
 </PackageManifest>
 `;
@@ -31,6 +42,8 @@ const contentTypes = `<?xml version="1.0" encoding="utf-8"?>
   <Default Extension="json" ContentType="application/json"/>
   <Default Extension="js" ContentType="application/javascript"/>
   <Default Extension="md" ContentType="text/markdown"/>
+  <Default Extension="png" ContentType="image/png"/>
+  <Default Extension="txt" ContentType="text/plain"/>
   <Default Extension="vsixmanifest" ContentType="text/xml"/>
 </Types>
 `;
@@ -38,7 +51,9 @@ const contentTypes = `<?xml version="1.0" encoding="utf-8"?>
 const files = [
   ["extension.vsixmanifest", Buffer.from(vsixManifest)],
   ["[Content_Types].xml", Buffer.from(contentTypes)],
-  ...["package.json", "README.md", "dist/extension.js"].map((name) => [`extension/${name}`, readFileSync(name)]),
+  ...["package.json", "README.md", "icon.png", "dist/extension.js"].map((name) => [`extension/${name}`, readFileSync(name)]),
+  ...(binary ? [[`extension/bin/purlin${target.startsWith("win32") ? ".exe" : ""}`, readFileSync(binary)]] : []),
+  ...["LICENSE-MIT", "LICENSE-APACHE"].map((name) => [`extension/${name}.txt`, readFileSync(`../../${name}`)]),
 ];
 
 // 1 January 1980, the first day that zip archives know.
@@ -78,6 +93,6 @@ end.writeUInt16LE(files.length, 8);
 end.writeUInt16LE(files.length, 10);
 end.writeUInt32LE(index.length, 12);
 end.writeUInt32LE(offset, 16);
-const target = `${manifest.name}-${manifest.version}.vsix`;
-writeFileSync(target, Buffer.concat([...parts, index, end]));
-console.log(target);
+const packed = `${manifest.name}-${manifest.version}${target && `-${target}`}.vsix`;
+writeFileSync(packed, Buffer.concat([...parts, index, end]));
+console.log(packed);

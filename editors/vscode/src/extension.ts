@@ -1,14 +1,30 @@
 // The extension: starts `purlin lsp`, hands settings over, and shows what the server answers to its own commands.
 
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import * as vscode from "vscode";
 import { LanguageClient, type Location, type Position, TransportKind } from "vscode-languageclient/node";
-import { DOCUMENTS, readSettings, serverArguments, serverOptions, type Settings } from "./settings";
+import { DOCUMENTS, readSettings, serverArguments, serverOptions, type Settings, withBundled } from "./settings";
 
 let client: LanguageClient | undefined;
 
+/** The program that a package for one platform brings along, if it does. */
+let bundled: string | undefined;
+
+function findBundled(extension: string): string | undefined {
+  const program = join(extension, "bin", process.platform === "win32" ? "purlin.exe" : "purlin");
+  try {
+    // An editor may unpack files without their permissions.
+    chmodSync(program, 0o755);
+    return program;
+  } catch {
+    return undefined;
+  }
+}
+
 function settings(): Settings {
   const configuration = vscode.workspace.getConfiguration("purlin");
-  return readSettings((key) => configuration.get(key));
+  return withBundled(readSettings((key) => configuration.get(key)), bundled);
 }
 
 async function start(): Promise<void> {
@@ -64,6 +80,7 @@ async function showReferences(uri: string, position: Position): Promise<void> {
 
 /** Called by the editor when a file that the extension knows is opened. */
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  bundled = findBundled(context.extensionPath);
   context.subscriptions.push(
     vscode.commands.registerCommand("purlin.restart", async () => {
       await stop();

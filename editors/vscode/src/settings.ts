@@ -28,6 +28,11 @@ export function readSettings(get: (key: string) => unknown): Settings {
   };
 }
 
+/** The same with the program of the package, unless the user has named one. */
+export function withBundled(settings: Settings, bundled: string | undefined): Settings {
+  return settings.path === "purlin" && bundled !== undefined ? { ...settings, path: bundled } : settings;
+}
+
 /** The arguments that the server is started with. */
 export function serverArguments(settings: Settings): string[] {
   return [...settings.arguments, "lsp"];

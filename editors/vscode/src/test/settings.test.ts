@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readSettings, serverArguments, serverOptions } from "../settings";
+import { readSettings, serverArguments, serverOptions, withBundled } from "../settings";
 
 const none = readSettings(() => undefined);
 
@@ -30,4 +30,10 @@ test("the manifest declares every setting with the same default", () => {
   const declared = manifest.contributes.configuration.properties as Record<string, { default: unknown }>;
   const defaults = Object.fromEntries(Object.entries(declared).map(([key, value]) => [key.replace("purlin.", ""), value.default]));
   assert.deepEqual(defaults, none);
+});
+
+test("a program that the user names is preferred to the bundled one", () => {
+  assert.equal(withBundled(none, undefined).path, "purlin");
+  assert.equal(withBundled(none, "/extension/bin/purlin").path, "/extension/bin/purlin");
+  assert.equal(withBundled({ ...none, path: "/own/purlin" }, "/extension/bin/purlin").path, "/own/purlin");
 });
