@@ -47,8 +47,9 @@ async function held(kind, parameters) {
   }
   if (kind === 'node' || kind === 'why') {
     const number = index.nodes[parameters.id];
-    if (number === undefined) return nothing('There is no such node.');
-    const found = await chunk('node-' + number);
+    if (!Object.hasOwn(index.nodes, parameters.id)) return nothing('Unknown node.');
+    const found = (await chunk('nodes-' + number))[parameters.id];
+    if (!found) return nothing('This node is not in the report.');
     if (kind === 'node') return found.node;
     const why = found.why[name]?.[parameters.field] || found.why[index.chosen]?.[parameters.field];
     return why || nothing('This value is not in the report.');

@@ -86,7 +86,7 @@ impl Answers {
         };
         match found {
             Some(value) => json(&value),
-            None => Served::refused(404, "there is no such thing in the project"),
+            None => Served::refused(404, "unknown node, value or file"),
         }
     }
 
