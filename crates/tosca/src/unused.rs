@@ -18,9 +18,14 @@ const GET_INPUT: &[&str] = &["get_input", "$get_input"];
 /// Keys of the root that hold the service.
 const SERVICE: &[&str] = &["topology_template", "service_template"];
 
+/// With more names to look for, the words of a text are compared with all of them at once.
+const FEW: usize = 16;
+
 /// Names that are used somewhere.
 #[derive(Default)]
 pub struct Uses {
+    /// The names that are looked for; others are not kept.
+    wanted: HashSet<EcoString>,
     /// Inputs that a function reads.
     inputs: HashSet<EcoString>,
     /// Every scalar that is a value, not a key.
@@ -31,7 +36,43 @@ pub struct Uses {
     reads_any: bool,
 }
 
+fn is_part_of_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-')
+}
+
+/// Whether what follows a word makes it a key.
+fn is_key(behind: &str) -> bool {
+    behind.trim_start_matches(['"', '\'']).strip_prefix(':').is_some_and(|next| !next.starts_with(':'))
+}
+
+/// Whether a name is a word of a text, other than a key.
+fn is_word_in(name: &str, text: &str) -> bool {
+    let is_whole = |at: usize| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let behind = text.get(at + name.len()..).unwrap_or_default();
+        !before.is_some_and(is_part_of_name) && !behind.starts_with(is_part_of_name) && !is_key(behind)
+    };
+    !name.is_empty() && name.chars().all(is_part_of_name) && text.match_indices(name).any(|(at, _)| is_whole(at))
+}
+
 impl Uses {
+    /// No uses yet of the names that these roots declare.
+    pub fn of_declared<'t>(roots: impl Iterator<Item = Node<'t>>) -> Self {
+        let wanted = roots.flat_map(|root| {
+            let services = SERVICE.iter().filter_map(move |key| root.get(key));
+            let of_services = ["inputs", "relationship_templates"];
+            let inner =
+                services.flat_map(move |service| of_services.into_iter().flat_map(move |key| entries(service, key)));
+            inner.chain(entries(root, "repositories"))
+        });
+        Uses { wanted: wanted.map(|name| name.eco_text()).collect(), ..Uses::default() }
+    }
+
+    /// Whether there is nothing to look for.
+    pub fn is_idle(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
     /// Adds the uses in a tree. Aliases are skipped: their anchors are in the same tree.
     pub fn add(&mut self, root: Node<'_>) {
         let mut left = vec![(root, false)];
@@ -55,9 +96,11 @@ impl Uses {
 
     fn scalar(&mut self, node: Node<'_>, in_substitution: bool) {
         let text = node.text();
-        self.scalars.insert(node.eco_text());
-        if in_substitution {
-            self.inputs.insert(node.eco_text());
+        if self.wanted.contains(text) {
+            self.scalars.insert(node.eco_text());
+            if in_substitution {
+                self.inputs.insert(node.eco_text());
+            }
         }
         if text.contains("input") || text.contains("{{") {
             self.add_text(text);
@@ -74,15 +117,18 @@ impl Uses {
 
     /// Adds the words of a text, except keys.
     pub fn add_text(&mut self, text: &str) {
-        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        if self.wanted.len() <= FEW {
+            let missing = self.wanted.iter().filter(|name| !self.words.contains(*name));
+            let found: Vec<EcoString> = missing.filter(|name| is_word_in(name, text)).cloned().collect();
+            self.words.extend(found);
+            return;
+        }
         let mut rest = text;
-        while let Some(start) = rest.find(is_part) {
+        while let Some(start) = rest.find(is_part_of_name) {
             let from = rest.get(start..).unwrap_or_default();
-            let end = from.find(|c| !is_part(c)).unwrap_or(from.len());
+            let end = from.find(|c| !is_part_of_name(c)).unwrap_or(from.len());
             let (word, behind) = from.split_at(end);
-            let is_key =
-                behind.trim_start_matches(['"', '\'']).strip_prefix(':').is_some_and(|next| !next.starts_with(':'));
-            if !is_key {
+            if self.wanted.contains(word) && !is_key(behind) {
                 self.words.insert(word.into());
             }
             rest = behind;
@@ -104,7 +150,10 @@ pub(crate) fn declared(files: &Files) -> Vec<Declared> {
     if files.any_unread {
         return Vec::new();
     }
-    let mut uses = Uses::default();
+    let mut uses = Uses::of_declared(std::iter::once(root));
+    if uses.is_idle() {
+        return Vec::new();
+    }
     files.list.iter().filter_map(|file| file.tree.root()).for_each(|root| uses.add(root));
     let mut found = declared_in(root, &uses);
     found.extend(entries(root, "repositories").map(|name| of("repository", name, uses.has(name.text()))));

@@ -154,10 +154,13 @@ impl Resolver<'_> {
     fn declared(&self) -> Vec<Declared> {
         let read = self.ensemble.service.model.files.list.first().map(|file| &file.tree);
         let roots = read.into_iter().chain(&self.ensemble.manifest.trees).filter_map(|tree| tree.root());
-        let mut uses = Uses::default();
+        let services: Vec<_> = roots.flat_map(|root| [Some(root), service_in(root)]).flatten().collect();
+        let mut uses = Uses::of_declared(services.iter().copied());
+        if uses.is_idle() {
+            return Vec::new();
+        }
         self.session.sources.all().iter().for_each(|source| uses.add_text(source.text()));
-        let services = roots.flat_map(|root| [Some(root), service_in(root)]).flatten();
-        let declared = services.flat_map(|root| declared_in(root, &uses));
+        let declared = services.into_iter().flat_map(|root| declared_in(root, &uses));
         declared.filter(|declared| declared.what == "input").collect()
     }
 
