@@ -4,10 +4,11 @@
 //! Files are read and parsed once, since all variants share them. All results come from the records of resolution: the
 //! table of origins, and the declarations of dialects.
 
-use crate::judged::judged;
+use crate::judged::judged_beside;
 use crate::rules;
 use crate::survey::{Claim, first_line};
 use crate::unused::{Unread, Usage};
+use purlin_kubernetes::Sound;
 use purlin_model::{Declared, Request, Resolved, Variant, Variants};
 use purlin_syntax::{Diagnostic, Rule, RuleClass, Severity, What};
 use purlin_value::{EcoString, Session, Value};
@@ -37,10 +38,11 @@ pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) ->
     let mut all: Vec<Option<Side>> = Vec::with_capacity(variants.len());
     let (mut incomplete, mut unread) = (Vec::new(), Vec::new());
     let requests: Vec<&Request> = variants.iter().map(|variant| &variant.request).collect();
+    let mut sound = Sound::default();
     claim.resolve_each(session, &requests, &mut |resolved, mut found| {
         if let (Some(resolved), Some(asked)) = (&resolved, requests.get(all.len())) {
             let is_partial = found.iter().any(Diagnostic::is_error);
-            found.extend(judged(session, asked, claim, resolved, is_partial));
+            found.extend(judged_beside(session, asked, claim, resolved, (is_partial, &mut sound)));
         }
         if found.iter().any(|problem| problem.rule.class == RuleClass::Denied) {
             incomplete.extend(variants.get(all.len()).map(|variant| variant.name.clone()));

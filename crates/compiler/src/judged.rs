@@ -6,7 +6,7 @@
 use crate::policies::{Source, Subject, judged_by_policies, sources};
 use crate::survey::Claim;
 use purlin_kubernetes::table::{Minor, table};
-use purlin_kubernetes::{Object, Policy, Terms, judge, minor};
+use purlin_kubernetes::{Object, Policy, Sound, Terms, judge, judge_beside, minor};
 use purlin_model::{Manifest, Request, Resolved};
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::world::FileKind;
@@ -23,13 +23,35 @@ pub(crate) fn judged(
     judged_at(session, request, (claim.dialect().name, claim.file()), resolved, is_partial)
 }
 
+/// The same for one of several variants of a project, whose terms are the same.
+pub(crate) fn judged_beside(
+    session: &Session,
+    request: &Request,
+    claim: &Claim,
+    resolved: &Resolved,
+    (is_partial, sound): (bool, &mut Sound),
+) -> Vec<Diagnostic> {
+    let place = (claim.dialect().name, claim.file());
+    judged_with(session, request, place, resolved, (is_partial, sound))
+}
+
 /// The same for a project of a dialect in a file.
 pub(crate) fn judged_at(
     session: &Session,
     request: &Request,
-    (dialect, file): (&str, &str),
+    place: (&str, &str),
     resolved: &Resolved,
     is_partial: bool,
+) -> Vec<Diagnostic> {
+    judged_with(session, request, place, resolved, (is_partial, &mut Sound::default()))
+}
+
+fn judged_with(
+    session: &Session,
+    request: &Request,
+    (dialect, file): (&str, &str),
+    resolved: &Resolved,
+    (is_partial, sound): (bool, &mut Sound),
 ) -> Vec<Diagnostic> {
     let subject = Subject { objects: sources(resolved), resolved: Some(resolved), is_partial };
     let mut found = judged_by_policies(session, request, &subject);
@@ -40,7 +62,7 @@ pub(crate) fn judged_at(
     let definitions = definitions(session, &folders(session, request, dialect, file), &all);
     let policies = policies(request);
     let terms = Terms { version: version(request), definitions: &definitions, is_partial, policies: &policies };
-    found.extend(judge(session, &all, terms));
+    found.extend(judge_beside(session, &all, terms, sound));
     found
 }
 
