@@ -1,6 +1,6 @@
 //! The dialect for the native commands: recognises charts, renders them and reports the origin of every field.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_gotmpl::ExecError;
@@ -11,13 +11,14 @@ use purlin_model::{
 use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Span, Tree, What};
 use purlin_value::{Data, EcoString, Map, Origin, Origins, Session, Value, path, value_of};
 
+use crate::again::{Finished, Known, Renders, put_together};
 use crate::chart::Chart;
 use crate::checks;
 use crate::ci;
 use crate::context::origin_of;
 use crate::dependencies::decided_on;
 use crate::edition::Helm;
-use crate::engine::{self, RenderError, Rendered};
+use crate::engine::{self, Part, RenderError, Rendered};
 use crate::json;
 use crate::manifest::{self, Document};
 use crate::metachart::build::Kind;
@@ -317,7 +318,7 @@ impl Job<'_> {
             Some(kinds) => render_metachart(session, prepared, &kinds.rendered, &reported),
             None => render_helm(session, prepared),
         };
-        let Documents { tracer, pieces, failed } = match rendered {
+        let Documents { tracer, pieces, failed, shared } = match rendered {
             Ok(rendered) => rendered,
             Err(error) => {
                 self.report_missing(prepared, 0);
@@ -331,7 +332,9 @@ impl Job<'_> {
         if is_whole {
             report_failed(session, chart, &prepared.values, &failed);
         }
-        let finished = pieces.iter().map(|piece| finish(session, chart, &tracer, piece));
+        let finished = pieces.into_iter().map(|piece| finish(session, chart, &tracer, piece)).collect();
+        let finished = shared.completed(prepared, finished);
+        let finished = finished.into_iter().map(|one| (one.node, one.manifest));
         let (nodes, mut manifests): (Vec<Option<Node>>, Vec<Manifest>) = finished.unzip();
         Manifest::tell_apart(&mut manifests);
         let named = nodes.into_iter().zip(&manifests);
@@ -360,22 +363,68 @@ struct Documents<'s> {
     pieces: Vec<Piece>,
     /// The templates that could not be.
     failed: Vec<ExecError>,
+    /// What other variants of the project share with this one.
+    shared: Shared,
+}
+
+/// Files that need not be rendered for each variant of a project.
+#[derive(Default)]
+struct Shared {
+    renders: Option<Arc<Renders>>,
+    /// Files that were not rendered for this variant.
+    known: Known,
+    /// Files that were, and whose documents can all be read.
+    parts: Vec<Part>,
+}
+
+impl Shared {
+    /// All documents of the chart; those of files that were rendered are kept for other variants.
+    fn completed(self, prepared: &template::Prepared, finished: Vec<Finished>) -> Vec<Finished> {
+        if let Some(renders) = &self.renders {
+            renders.keep(prepared, self.parts, &finished);
+        }
+        put_together(finished, &self.known, prepared.capabilities.helm)
+    }
+}
+
+/// Renders the files of which no other variant of the project shows what comes of them.
+fn render_rest(session: &Session, prepared: &template::Prepared) -> Result<(Rendered, Shared), TemplateError> {
+    let Some(renders) = Renders::of(session, prepared) else {
+        return Ok((prepared.render(session)?, Shared::default()));
+    };
+    let known = renders.known(session, prepared);
+    let mut rendered = prepared.render_recorded(session, &|path| !known.contains_key(path))?;
+    if rendered.has_changed {
+        renders.stop();
+        if !known.is_empty() {
+            rendered = prepared.render(session)?;
+        }
+        return Ok((rendered, Shared::default()));
+    }
+    let parts = std::mem::take(&mut rendered.parts);
+    Ok((rendered, Shared { renders: Some(renders), known, parts }))
 }
 
 fn render_helm<'s>(session: &'s Session, prepared: &template::Prepared) -> Result<Documents<'s>, TemplateError> {
-    let mut rendered = prepared.render(session)?;
+    let (mut rendered, mut shared) = render_rest(session, prepared)?;
     let (sources, calls) = (std::mem::take(&mut rendered.sources), std::mem::take(&mut rendered.calls));
     let holes = std::mem::take(&mut rendered.holes);
     let tracer = Tracer::new(session, &prepared.chart, sources, calls, holes);
     let failed = std::mem::take(&mut rendered.failed);
-    let (mut pieces, hooks) = documents(session, &tracer, rendered, prepared.capabilities.helm);
+    let (mut pieces, hooks, broken) = documents(session, &tracer, rendered, prepared.capabilities.helm);
     pieces.extend(hooks);
-    Ok(Documents { tracer, pieces, failed })
+    shared.parts.retain(|part| !broken.contains(&part.path));
+    Ok(Documents { tracer, pieces, failed, shared })
 }
 
 /// The documents of rendered files, resources and hooks, in the order of the files; documents that are not manifests
-/// are reported.
-fn documents(session: &Session, tracer: &Tracer<'_>, rendered: Rendered, helm: &Helm) -> (Vec<Piece>, Vec<Piece>) {
+/// are reported, and their files returned.
+fn documents(
+    session: &Session,
+    tracer: &Tracer<'_>,
+    rendered: Rendered,
+    helm: &Helm,
+) -> (Vec<Piece>, Vec<Piece>, HashSet<String>) {
     let texts: Vec<(String, String)> = rendered
         .files
         .iter()
@@ -397,7 +446,9 @@ fn documents(session: &Session, tracer: &Tracer<'_>, rendered: Rendered, helm: &
         let text = files.get(&document.path).cloned().unwrap_or_default();
         Piece { offset: document.start, document, text, unsure }
     };
-    (manifests.resources.into_iter().map(piece).collect(), manifests.hooks.into_iter().map(piece).collect())
+    let resources = manifests.resources.into_iter().map(piece).collect();
+    let hooks = manifests.hooks.into_iter().map(piece).collect();
+    (resources, hooks, broken.into_iter().map(|broken| broken.path).collect())
 }
 
 fn render_metachart<'s>(
@@ -439,7 +490,7 @@ fn render_metachart<'s>(
         hooks.extend(sorted.hooks.into_iter().map(piece));
     }
     let tracer = Tracer::new(session, &prepared.chart, made.sources, made.calls, made.holes);
-    let (other_pieces, other_hooks) = documents(session, &tracer, made.rendered, prepared.capabilities.helm);
+    let (other_pieces, other_hooks, _) = documents(session, &tracer, made.rendered, prepared.capabilities.helm);
     let helm = prepared.capabilities.helm;
     let order = |piece: &Piece| (manifest::place(&piece.document, helm), piece.document.path.clone());
     for (all, others) in [(&mut pieces, other_pieces), (&mut hooks, other_hooks)] {
@@ -447,7 +498,7 @@ fn render_metachart<'s>(
         all.sort_by_cached_key(order);
     }
     pieces.extend(hooks);
-    Ok(Documents { tracer, pieces, failed })
+    Ok(Documents { tracer, pieces, failed, shared: Shared::default() })
 }
 
 /// Whether the name of a resource is a secret, so that it cannot identify it.
@@ -457,7 +508,14 @@ fn has_secret_name(value: &Value) -> bool {
 }
 
 /// The node and manifest of a document.
-fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) -> (Option<Node>, Manifest) {
+fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, mut piece: Piece) -> Finished {
+    let (node, manifest) = node_and_manifest(session, chart, tracer, &piece);
+    let is_hook = !piece.document.events.is_empty();
+    (piece.document.text, piece.document.tree) = (String::new(), None);
+    Finished { document: piece.document, is_hook, node, manifest }
+}
+
+fn node_and_manifest(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) -> (Option<Node>, Manifest) {
     let document = &piece.document;
     let parsed = || Arc::new(purlin_gotmpl::yaml::parse(&document.text, &session.limits));
     let tree: Arc<Tree> = document.tree.clone().unwrap_or_else(parsed);

@@ -1,5 +1,6 @@
 //! Helm charts and Metachart charts: loading, values, rendering, manifests.
 
+mod again;
 mod dialect;
 mod findings;
 pub mod inner;

@@ -18,6 +18,7 @@ use purlin_value::{Bound, EcoString, NameId, Session, Value, path};
 
 use crate::chart::Chart;
 use crate::ci;
+use crate::engine::Compiled;
 use crate::report::source_of;
 use crate::template::Options;
 use crate::trace::template_path;
@@ -101,11 +102,12 @@ pub(crate) fn key_of(path: &[EcoString]) -> String {
 pub(crate) fn reads(
     session: &Session,
     chart: &Chart,
+    parsed: Option<&Compiled>,
     files: BTreeSet<String>,
     texts: Vec<String>,
     options: &Options,
 ) -> Reads {
-    let mut walk = Walk::new(session, chart);
+    let mut walk = Walk { parsed, ..Walk::new(session, chart) };
     let reads = Reads { texts: texts.into_iter().map(|text| (0, text)).collect(), ..Reads::default() };
     walk.reads = Some(RefCell::new(reads));
     walk.look(chart, files, options);
@@ -139,6 +141,8 @@ struct Defined {
 
 struct Walk<'s> {
     session: &'s Session,
+    /// The chart's templates, if they are parsed already.
+    parsed: Option<&'s Compiled>,
     /// The release: the root chart's folder.
     space: EcoString,
     /// Paths of each chart's values in those of the root.
@@ -166,6 +170,7 @@ impl<'s> Walk<'s> {
     fn new(session: &'s Session, chart: &Chart) -> Self {
         Walk {
             session,
+            parsed: None,
             space: chart.folder.as_str().into(),
             prefixes: Vec::new(),
             known: BTreeSet::new(),
@@ -463,13 +468,14 @@ impl<'s> Walk<'s> {
         for file in &chart.templates {
             let name = format!("{path}/{}", file.name);
             let text = String::from_utf8_lossy(&file.bytes).into_owned();
+            let known = self.parsed.and_then(|parsed| parsed.templates_in(&name));
             let mut set = Set::new();
-            if set.add(&name, text.as_str()).is_err() {
+            if known.is_none() && set.add(&name, text.as_str()).is_err() {
                 self.read(|reads| reads.is_lost = true);
                 continue;
             }
             let source = source_of(self.session, &template_path(root, &name), text);
-            for tree in set.trees() {
+            for tree in known.or(set.templates_in(&name)).unwrap_or_default() {
                 let defined = Defined { chart: own, tree: tree.clone(), source: source.clone() };
                 self.templates.entry(tree.name.text().into_owned()).or_default().push(defined);
             }

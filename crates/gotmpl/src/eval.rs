@@ -119,7 +119,11 @@ impl Machine<'_> {
     ) -> Exec<Val> {
         let Some((final_name, before)) = names.split_last() else { return Ok(receiver) };
         for name in before {
-            receiver = self.eval_field(frame, dot, receiver, name, node, &[], None)?;
+            receiver = match receiver.as_map().filter(|_| methods::find(&self.heap, &receiver, name.bytes()).is_none())
+            {
+                Some(map) => self.heap.lookup_on_way(map, name).unwrap_or_else(|| map.kind.zero().at(receiver.origin)),
+                None => self.eval_field(frame, dot, receiver, name, node, &[], None)?,
+            };
         }
         self.eval_field(frame, dot, receiver, final_name, node, args, last)
     }

@@ -11,6 +11,7 @@ pub mod func;
 pub mod funcs;
 pub mod machine;
 pub mod parsing;
+mod reads;
 mod set;
 pub mod values;
 
@@ -24,6 +25,7 @@ pub use machine::{Limits, Lookup, Machine, Outside, STACK_BYTES};
 pub use parsing::ast;
 use parsing::{cause, error, lex, parse};
 pub use random::Guessable;
+pub use reads::Reads;
 pub use rope::{Piece, Rope};
 pub use set::{Namespace, Set};
 pub use value::{Data, Heap, ListType, MapType, Str, Val};

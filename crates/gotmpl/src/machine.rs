@@ -495,7 +495,7 @@ impl<'r> Machine<'r> {
                 Data::Str(text) | Data::Bytes(text) => text.len() / BYTES_PER_STEP as usize,
                 Data::List(_) | Data::Map(_) if func.cost == Cost::Deep => self.weigh(value)?,
                 Data::List(list) => self.heap.items(*list).len() / 4,
-                Data::Map(map) => self.heap.get_map(*map).entries.len() / 4,
+                Data::Map(map) => self.heap.unread_map(*map).entries.len() / 4,
                 _ => 0,
             };
         }

@@ -14,6 +14,8 @@ use crate::value::{Str, Table};
 #[derive(Debug)]
 pub struct Set {
     trees: Table<Str, Arc<Tree>>,
+    /// By the name of the file, including templates that another file replaces.
+    by_file: Table<Str, Vec<Arc<Tree>>>,
     sources: Vec<SourceFile>,
     end: u32,
     find: FindFunc,
@@ -33,7 +35,7 @@ impl Set {
 
     /// An empty set whose templates can only use the given functions.
     pub fn with_functions(find: FindFunc) -> Self {
-        Self { trees: Table::default(), sources: Vec::new(), end: 1, find }
+        Self { trees: Table::default(), by_file: Table::default(), sources: Vec::new(), end: 1, find }
     }
 
     /// Parses a file into the set; its definitions replace those of the same name unless they are empty.
@@ -45,15 +47,21 @@ impl Set {
         if let Some(tree) = trees.first() {
             self.sources.push(SourceFile { file: tree.file.clone(), origin: 0, digested: Vec::new() });
         }
+        let mut in_file = Table::default();
         for tree in trees {
-            associate(&mut self.trees, Arc::new(tree));
+            let tree = Arc::new(tree);
+            associate(&mut in_file, tree.clone());
+            associate(&mut self.trees, tree);
         }
+        let mut in_file: Vec<Arc<Tree>> = in_file.into_values().collect();
+        in_file.sort_by(|a, b| a.name.cmp(&b.name));
+        self.by_file.insert(name.into(), in_file);
         Ok(())
     }
 
-    /// All templates that were added, in no particular order.
-    pub fn trees(&self) -> impl Iterator<Item = &Arc<Tree>> {
-        self.trees.values()
+    /// The templates that a file defines, the file itself among them.
+    pub fn templates_in(&self, file: &str) -> Option<&[Arc<Tree>]> {
+        self.by_file.get(file.as_bytes()).map(Vec::as_slice)
     }
 
     /// The set as the bottom layer of a render's namespace.

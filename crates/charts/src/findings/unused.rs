@@ -13,6 +13,7 @@ use purlin_value::names::{unquoted, written};
 use purlin_value::{EcoString, Session, Value, path};
 
 use crate::chart::Chart;
+use crate::engine::Compiled;
 use crate::dialect::is_values_file;
 use crate::names::{Reads, reads};
 use crate::template::{Options, Prepared};
@@ -45,14 +46,18 @@ pub(crate) fn check(session: &Session, folder: &str, prepared: &Prepared, option
     if chart.is_library() || !has_manifests(chart) || !prepared.missing.is_empty() {
         return;
     }
-    let reads = reads_of(session, folder, chart, options);
+    let (reads, is_shared) = reads_of(session, folder, (chart, prepared.known_templates()), options);
     if reads.is_lost {
         return;
     }
     let judge =
         Judge { session, chart, reads: &reads, is_whole: is_whole(session, chart), known: names_reported(session) };
     let own = path::join(folder, OWN);
-    judge.file(&own);
+    if is_shared {
+        judge.shared_file(&own)
+    } else {
+        judge.file(&own)
+    }
     for (file, _) in options.values.iter().filter(|(file, _)| !is_of_tests(file)) {
         judge.file(file);
         if options.values.len() == 1 {
@@ -104,28 +109,34 @@ fn declared(session: &Session, chart: &Chart) -> Option<Vec<Vec<String>>> {
 /// How the templates of the chart in a folder use its values; `None` if they cannot be read.
 pub(crate) fn reads_of_folder(session: &Session, folder: &str) -> Option<Arc<Reads>> {
     let chart = crate::load::load(session, folder).ok()?;
-    Some(reads_of(session, folder, &chart, &Options::default()))
+    Some(reads_of(session, folder, (&chart, None), &Options::default()).0)
 }
 
-/// Values that templates may read. They are the same for all values files of a chart.
-fn reads_of(session: &Session, folder: &str, chart: &Chart, options: &Options) -> Arc<Reads> {
+/// Values that templates may read. They are the same for all values files of a chart, and shared between them.
+fn reads_of(
+    session: &Session,
+    folder: &str,
+    (chart, parsed): (&Chart, Option<&Compiled>),
+    options: &Options,
+) -> (Arc<Reads>, bool) {
     let listed = session.listed(folder);
     let beside = listed.names().filter(|name| is_values_file(name)).map(str::to_owned);
     let files: BTreeSet<String> =
         beside.chain(ci::files(session, folder)).map(|file| path::join(folder, &file)).collect();
     let find = |files: BTreeSet<String>| {
         let texts = texts_of_files(chart);
-        reads(session, chart, files, texts, options)
+        reads(session, chart, parsed, files, texts, options)
     };
     let is_alone = options.inline.is_null() && options.given.is_null() && options.sets.is_empty();
     let others = options.values.iter().map(|(file, _)| file).filter(|file| !files.contains(*file));
     let others: Vec<String> = others.cloned().collect();
     if !is_alone || !others.is_empty() {
-        return Arc::new(find(files.into_iter().chain(others).collect()));
+        return (Arc::new(find(files.into_iter().chain(others).collect())), false);
     }
     // Charts that take part differ with the values.
     let parts: Vec<String> = parts_of(chart);
-    session.in_common(&format!("reads of {folder} {}", parts.join(" ")), || find(files))
+    let shared = session.in_common(&format!("reads of {folder} {}", parts.join(" ")), || find(files));
+    (shared, session.has_variants())
 }
 
 fn parts_of(chart: &Chart) -> Vec<String> {
@@ -168,6 +179,9 @@ fn is_of_tests(file: &str) -> bool {
     path::file_name(path::parent(file)) == "ci"
 }
 
+/// What is found in a file.
+struct Found(Vec<Diagnostic>);
+
 struct Judge<'a> {
     session: &'a Session,
     chart: &'a Chart,
@@ -180,6 +194,14 @@ impl Judge<'_> {
     /// A file of values; one in an archive has no place to point at.
     fn file(&self, file: &str) {
         self.keys(self.keys_of_file(file));
+    }
+
+    /// The same for a file that variants share: what is found there once is found for each of them.
+    fn shared_file(&self, file: &str) {
+        let known: BTreeSet<&String> = self.known.iter().collect();
+        let about = format!("{file} {} {} {known:?}", parts_of(self.chart).join(" "), self.is_whole);
+        let found = self.session.in_common(&about, || Found(self.session.sink.apart(|| self.file(file)).1.into_vec()));
+        self.session.sink.extend(found.0.iter().cloned());
     }
 
     fn keys_of_file(&self, file: &str) -> Vec<Key> {

@@ -19,7 +19,7 @@ pub(crate) fn user_values(session: &Session, options: &Options) -> Result<Value,
     let mut base = Value::map(Map::new());
     for (path, name) in &options.values {
         let source = session.read_text(path).map_err(|problem| LoadError::from(problem).given())?;
-        let tree = session.sources.add(purlin_syntax::yaml::parse(source, Flavor::Go, &session.limits));
+        let tree = session.load_tree(&source, Flavor::Go);
         for document in 0..tree.roots().len().max(1) {
             let value = value_of_tree(&tree, document).map_err(|message| {
                 let what = "cannot unmarshal yaml document: error converting YAML to JSON";

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use purlin_gotmpl::ast::Tree;
 use purlin_gotmpl::hole::{Hole, Holes};
 use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::value::{MapType, Str};
-use purlin_gotmpl::{ExecError, Limits, Machine, Namespace, Outside, ParseError, Rope, STACK_BYTES, Set, Val};
+use purlin_gotmpl::{ExecError, Limits, Machine, Namespace, Outside, ParseError, Reads, Rope, STACK_BYTES, Set, Val};
 use purlin_value::stack::with_stack;
 use purlin_value::{Piece, Session, Value};
 
@@ -72,6 +73,11 @@ impl Compiled {
     pub fn namespace(&self) -> std::rc::Rc<purlin_gotmpl::Namespace> {
         self.set.namespace()
     }
+
+    /// The templates that a file defines, the file itself among them.
+    pub(crate) fn templates_in(&self, file: &str) -> Option<&[Arc<Tree>]> {
+        self.set.templates_in(file)
+    }
 }
 
 /// Everything a render needs besides the templates.
@@ -110,6 +116,21 @@ pub struct Rendered {
     pub failed: Vec<ExecError>,
     /// Messages of `required` and `fail` that did not stop linting, as Helm logs them.
     pub logged: Vec<String>,
+    /// For each file what it has read of the values, if that was recorded.
+    pub parts: Vec<Part>,
+    /// Whether a file has changed collections that others see; noted only where reads are recorded.
+    pub has_changed: bool,
+}
+
+/// What a file has read of the values.
+#[derive(Debug)]
+pub struct Part {
+    /// The file.
+    pub path: String,
+    /// Its reads.
+    pub reads: Reads,
+    /// The steps that it took.
+    pub steps: u64,
 }
 
 /// A template file found in a chart or in one inside it.
@@ -138,15 +159,19 @@ pub fn compile_for(session: &Session, chart: &Chart, helm: &Helm) -> Result<Arc<
     if !session.has_variants() {
         return compile_as(chart, helm).map(Arc::new);
     }
-    let mut found = Vec::new();
-    collect(chart, chart.name(), &mut found);
-    // Copies of a chart share the bytes of its files, which live as long as the variants do.
-    let about: String = found.iter().map(|file| format!("{} {:?}\n", file.name, file.bytes.as_ptr())).collect();
-    let kept = session.in_common(&about, || Kept(compile(chart).ok().map(Arc::new)));
+    let kept = session.in_common(&key_of(chart), || Kept(compile(chart).ok().map(Arc::new)));
     match &kept.0 {
         Some(compiled) => Ok(compiled.clone()),
         None => compile(chart).map(Arc::new),
     }
+}
+
+/// A text that is the same for the same templates. Copies of a chart share the bytes of its files, which live as long
+/// as the variants do.
+pub(crate) fn key_of(chart: &Chart) -> String {
+    let mut found = Vec::new();
+    collect(chart, chart.name(), &mut found);
+    found.iter().map(|file| format!("{} {:?}\n", file.name, file.bytes.as_ptr())).collect()
 }
 
 /// The templates of a chart; `None` if one of them cannot be parsed.
@@ -179,6 +204,21 @@ pub fn render(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rende
     on_deep_stack(|| render_here(compiled, inputs))
 }
 
+/// Renders the files that are wanted, and records what each has read of the values.
+pub(crate) fn render_recorded(
+    compiled: &Compiled,
+    inputs: Inputs<'_>,
+    is_wanted: &(dyn Fn(&str) -> bool + Sync),
+) -> Result<Rendered, RenderError> {
+    if !compiled.files.iter().any(|(name, _)| is_wanted(&name.text())) {
+        return Ok(Rendered::default());
+    }
+    on_deep_stack(|| {
+        let (machine, _, contexts) = prepared(compiled.set.namespace(), inputs, true);
+        render_with(machine, compiled, &contexts, inputs, is_wanted)
+    })
+}
+
 /// Runs a function with as much stack as a render may need.
 pub(crate) fn on_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, RenderError> + Send) -> Result<T, RenderError> {
     with_stack(STACK_BYTES, work).unwrap_or(Err(RenderError::Thread))
@@ -186,8 +226,19 @@ pub(crate) fn on_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, RenderErro
 
 /// A machine for a chart, the root object of its templates, and those of each chart inside, by the path of the chart.
 pub(crate) fn prepare(namespace: Rc<Namespace>, inputs: Inputs<'_>) -> (Machine<'_>, Val, BTreeMap<String, Val>) {
+    prepared(namespace, inputs, false)
+}
+
+fn prepared(
+    namespace: Rc<Namespace>,
+    inputs: Inputs<'_>,
+    is_recorded: bool,
+) -> (Machine<'_>, Val, BTreeMap<String, Val>) {
     let mut machine = Machine::new(namespace, inputs.outside, inputs.limits);
     let values = import(&mut machine.heap, inputs.values);
+    if is_recorded {
+        machine.heap.watch(&values);
+    }
     let mut contexts = Vec::new();
     let origins = machine.outside.track.then(|| machine.outside.origins.clone());
     let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities).noting(origins);
@@ -197,9 +248,20 @@ pub(crate) fn prepare(namespace: Rc<Namespace>, inputs: Inputs<'_>) -> (Machine<
 }
 
 fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, RenderError> {
-    let (mut machine, _, contexts) = prepare(compiled.set.namespace(), inputs);
+    let (machine, _, contexts) = prepare(compiled.set.namespace(), inputs);
+    render_with(machine, compiled, &contexts, inputs, &|_| true)
+}
+
+fn render_with(
+    mut machine: Machine<'_>,
+    compiled: &Compiled,
+    contexts: &BTreeMap<String, Val>,
+    inputs: Inputs<'_>,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Rendered, RenderError> {
     let mut rendered = Rendered::default();
-    execute(&mut machine, compiled, &contexts, &|_| true, inputs.keep_going, &mut rendered)?;
+    execute(&mut machine, compiled, contexts, is_wanted, inputs.keep_going, &mut rendered)?;
+    rendered.has_changed = machine.heap.has_changed();
     // The next render gets the remaining budget.
     let _ = inputs.limits.meter.charge(machine.spent(), 0);
     rendered.sources = machine.take_sources();
@@ -229,10 +291,13 @@ pub(crate) fn execute(
         if is_plain {
             machine.heap.begin();
         }
+        machine.heap.take_reads();
+        let before = machine.spent();
         let rope = machine.execute_named(name, context.clone());
         if is_plain {
             machine.heap.end();
         }
+        let reads = machine.heap.take_reads();
         let rope = match rope {
             Ok(rope) => rope,
             // A limit exceeded by one file is exceeded for the run.
@@ -244,6 +309,8 @@ pub(crate) fn execute(
         };
         let rope = purlin_gotmpl::funcs::templates::without_no_value(rope);
         machine.keep(&rope).map_err(|limit| RenderError::Exec(machine.stopped(name, limit)))?;
+        let (path, steps) = (name.text().into_owned(), machine.spent().saturating_sub(before));
+        rendered.parts.extend(reads.map(|reads| Part { path, reads, steps }));
         if let Some(pending) = &machine.unsure {
             rendered.unsure.insert(name.text().into_owned(), pending.clone());
         }

@@ -1,7 +1,7 @@
 //! `helm template`: from a chart and flags to manifests, as Helm 4 does it.
 
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use purlin_gotmpl::{Limits, Machine, Outside, Set, SpareKey, Val};
 use purlin_model::validate::{Fault, Problem, Stopped, outside as outside_schema};
@@ -14,7 +14,7 @@ use crate::capabilities::{Capabilities, KubeVersion};
 use crate::chart::Chart;
 use crate::context::Release;
 use crate::edition::Helm;
-use crate::engine::{self, Inputs, RenderError, Rendered};
+use crate::engine::{self, Compiled, Inputs, RenderError, Rendered};
 use crate::files;
 use crate::given::user_values;
 use crate::guessable;
@@ -284,6 +284,8 @@ pub struct Prepared {
     lenient: bool,
     is_rehearsal: bool,
     is_lint: bool,
+    /// Its templates, once they are parsed.
+    compiled: OnceLock<Arc<Compiled>>,
 }
 
 impl TemplateError {
@@ -423,6 +425,7 @@ pub(crate) fn prepare_chart(
         lenient,
         is_rehearsal,
         is_lint: options.is_lint,
+        compiled: OnceLock::new(),
     })
 }
 
@@ -441,11 +444,43 @@ impl Prepared {
         Outside { seed, spare_key, guessable: Some(guessable::noted(session)), is_lint: self.is_lint, ..run }
     }
 
+    /// Its templates, parsed once.
+    fn compiled(&self, session: &Session) -> Result<Arc<Compiled>, RenderError> {
+        if let Some(compiled) = self.compiled.get() {
+            return Ok(compiled.clone());
+        }
+        let compiled = engine::compile_for(session, &self.chart, self.capabilities.helm)?;
+        Ok(self.compiled.get_or_init(|| compiled).clone())
+    }
+
+    /// Its templates, if they were parsed.
+    pub(crate) fn known_templates(&self) -> Option<&Compiled> {
+        self.compiled.get().map(AsRef::as_ref)
+    }
+
+    /// The options that decide how templates are rendered, as a text.
+    pub(crate) fn switches(&self) -> String {
+        format!("{} {} {} {}", self.track, self.lenient, self.is_rehearsal, self.is_lint)
+    }
+
+    /// Renders the templates that are wanted, and records what each has read of the values.
+    pub(crate) fn render_recorded(
+        &self,
+        session: &Session,
+        is_wanted: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<Rendered, TemplateError> {
+        let (outside, limits) = (self.outside(session, self.track), engine_limits(session));
+        let rendered = self
+            .compiled(session)
+            .and_then(|compiled| engine::render_recorded(&compiled, self.inputs(&outside, &limits), is_wanted));
+        rendered.map_err(TemplateError::from)
+    }
+
     /// Renders all templates.
     pub fn render(&self, session: &Session) -> Result<Rendered, TemplateError> {
         let (outside, limits) = (self.outside(session, self.track), engine_limits(session));
-        let rendered = engine::compile_for(session, &self.chart, self.capabilities.helm)
-            .and_then(|compiled| engine::render(&compiled, self.inputs(&outside, &limits)));
+        let rendered =
+            self.compiled(session).and_then(|compiled| engine::render(&compiled, self.inputs(&outside, &limits)));
         rendered.map_err(TemplateError::from)
     }
 }

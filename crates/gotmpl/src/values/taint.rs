@@ -255,7 +255,7 @@ fn finds_secret<'v>(heap: &'v Heap, mut stack: Vec<&'v Val>, is_secret: impl Fn(
                 if heap.has_secret_key(*map) {
                     return true;
                 }
-                stack.extend(heap.get_map(*map).entries.values());
+                stack.extend(heap.unread_map(*map).entries.values());
             }
             _ => {}
         }
@@ -303,6 +303,6 @@ impl Heap {
     }
 
     fn has_secret_key(&self, map: MapRef) -> bool {
-        self.has_secret_keys() && self.get_map(map).entries.keys().any(Str::is_tainted)
+        self.has_secret_keys() && self.unread_map(map).entries.keys().any(Str::is_tainted)
     }
 }

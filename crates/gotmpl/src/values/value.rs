@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use crate::hole::Holes;
 use crate::object::Object;
+use crate::reads::{Reads, Watch};
 use crate::rope::Piece;
 use purlin_value::{Exceeded, Meter};
 
@@ -482,9 +483,46 @@ pub struct Heap {
     secret_keys: bool,
     /// Texts of pending values.
     pub holes: Holes,
+    /// Records what is read of the given values, if that is wanted.
+    watch: Option<Box<Watch>>,
+    /// Number of watched mappings, the first ones of the heap.
+    watched: u32,
 }
 
 impl Heap {
+    /// Records from now on what is read of these values, which are all that the heap holds. False for values that are
+    /// no mapping.
+    pub fn watch(&mut self, values: &Val) -> bool {
+        self.watch = Watch::of(self, values).map(Box::new);
+        self.watched = self.watch.as_ref().map_or(0, |watch| watch.len());
+        self.watch.is_some()
+    }
+    /// What was read of the values since the last call; `None` if that is not recorded, or an older collection was
+    /// changed: then later parts depend on earlier ones.
+    pub fn take_reads(&mut self) -> Option<Reads> {
+        self.watch.as_ref().filter(|watch| !watch.has_changed).map(|watch| watch.take())
+    }
+    /// Whether an older collection was changed since reads are recorded.
+    pub fn has_changed(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.has_changed)
+    }
+    /// The watch over a mapping.
+    fn watch_over(&self, map: MapRef) -> Option<&Watch> {
+        if map.index < self.watched { self.watch.as_deref() } else { None }
+    }
+    /// Notes that a mapping changes.
+    fn note_change(&mut self, map: MapRef) {
+        let is_old = (map.index as usize) < self.old.1;
+        if let Some(watch) = self.watch.as_mut().filter(|_| is_old) {
+            watch.has_changed = true;
+        }
+    }
+    pub(crate) fn count_of_maps(&self) -> usize {
+        self.maps.len()
+    }
+    pub(crate) fn entries_at(&self, index: u32) -> impl Iterator<Item = (&Str, &Val)> {
+        self.maps.get(index as usize).into_iter().flat_map(|map| &map.entries)
+    }
     /// Begins a part of the render whose collections are released at its end, unless an older map holds one.
     pub fn begin(&mut self) {
         self.old = (self.lists.len(), self.maps.len());
@@ -519,7 +557,7 @@ impl Heap {
                     stack.extend(&self.get_list(*list).items);
                 }
                 Data::Map(map) if is_first(&mut maps, map.index as usize, self.old.1) => {
-                    stack.extend(self.get_map(*map).entries.values());
+                    stack.extend(self.unread_map(*map).entries.values());
                 }
                 Data::Object(object) => stack.extend(object.values()),
                 _ => {}
@@ -585,14 +623,22 @@ impl Heap {
     pub(crate) fn items_mut(&mut self, list: ListRef) -> &mut [Val] {
         &mut self.lists[list.0 as usize].items
     }
-    /// The map behind a handle.
-    #[allow(clippy::indexing_slicing)]
+    /// The map behind a handle, whose entries are read.
     pub fn get_map(&self, map: MapRef) -> &Map {
+        if let Some(watch) = self.watch_over(map) {
+            watch.note_whole(map.index);
+        }
+        self.unread_map(map)
+    }
+    /// The map behind a handle, for what no output depends on: costs, and secrets that are not there.
+    #[allow(clippy::indexing_slicing)]
+    pub(crate) fn unread_map(&self, map: MapRef) -> &Map {
         &self.maps[map.index as usize]
     }
     /// The map behind a handle, mutable.
     #[allow(clippy::indexing_slicing)]
     pub(crate) fn get_map_mut(&mut self, map: MapRef) -> &mut Map {
+        self.note_change(map);
         &mut self.maps[map.index as usize]
     }
     /// Puts a value under a key.
@@ -606,8 +652,23 @@ impl Heap {
     }
     /// The value under a key, as seen by a template.
     pub fn lookup(&self, map: MapRef, key: &[u8]) -> Option<Val> {
-        let value = self.get_map(map).entries.get(key)?.clone();
+        if let Some(watch) = self.watch_over(map) {
+            watch.note_key(map.index, &Str::from(key));
+        }
+        let value = self.unread_map(map).entries.get(key)?.clone();
         Some(if map.kind.boxes() { value.boxed() } else { value })
+    }
+    /// The same where only something below the value is used: of a mapping nothing is read yet.
+    pub(crate) fn lookup_on_way(&self, map: MapRef, key: &Str) -> Option<Val> {
+        let Some(watch) = self.watch_over(map) else { return self.lookup(map, key.bytes()) };
+        let value = self.unread_map(map).entries.get(key.bytes());
+        match value.filter(|value| value.as_map().is_some_and(|inner| inner.index < self.watched)) {
+            Some(inner) => {
+                watch.note_way(map.index, key);
+                Some(if map.kind.boxes() { inner.clone().boxed() } else { inner.clone() })
+            }
+            None => self.lookup(map, key.bytes()),
+        }
     }
     /// The element at an index, as seen by a template.
     pub fn element(&self, list: ListRef, index: usize) -> Option<Val> {
@@ -636,7 +697,7 @@ impl Heap {
                 Data::Str(text) | Data::Bytes(text) => bytes += text.len(),
                 Data::List(list) => stack.extend(self.get_list(*list).items.iter()),
                 Data::Map(map) => {
-                    let entries = &self.get_map(*map).entries;
+                    let entries = &self.unread_map(*map).entries;
                     bytes += entries.keys().map(Str::len).sum::<usize>();
                     stack.extend(entries.values());
                 }
