@@ -13,8 +13,8 @@ use purlin_value::names::{unquoted, written};
 use purlin_value::{EcoString, Session, Value, path};
 
 use crate::chart::Chart;
-use crate::engine::Compiled;
 use crate::dialect::is_values_file;
+use crate::engine::Compiled;
 use crate::names::{Reads, reads};
 use crate::template::{Options, Prepared};
 use crate::{ci, rules};
