@@ -5,8 +5,11 @@
 
 use crate::action::{Action, Kind};
 use crate::apart::product;
+use crate::cluster::ClusterDeploy;
 use crate::event::{Cause, End, Event, Failure, Reporter, ResultOf, Summary};
 use crate::executor::Executor;
+use crate::garden::workflow::{Steps, Surface};
+use crate::open::Past;
 use crate::outputs::Outputs;
 use crate::perform::{How, Performed, Performer};
 use crate::select::dependants;
@@ -14,7 +17,7 @@ use crate::since::Content;
 use crate::stop::{Level, Stop};
 use crate::store::Store;
 use purlin_graph::{Deps, Solver, State, Step};
-use purlin_syntax::Span;
+use purlin_syntax::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -54,6 +57,8 @@ pub struct Node {
 pub trait Project {
     /// All actions.
     fn nodes(&self) -> &[Node];
+    /// The folder that results are kept below.
+    fn root(&self) -> PathBuf;
     /// The resolved action, after everything it refers to has run.
     fn prepare(&self, node: usize) -> Result<Action, Failure>;
     /// For an action that cannot be resolved: what can be taken down without resolving it.
@@ -78,6 +83,36 @@ pub trait Project {
     }
     /// Records the outputs of an action; those in `secret` must not be shown.
     fn learn(&self, node: usize, outputs: &Outputs, secret: &[String]);
+    /// Secrets that must never be shown, whatever prints them.
+    fn secrets(&self) -> &[String] {
+        &[]
+    }
+    /// Mistakes that running some actions would only find on the way. Empty if there is no error.
+    fn check(&self, _requested: &[usize]) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+    /// An action that is run whenever one of a kind is requested, such as hooks after a deploy.
+    fn follower(&self, _kind: Kind) -> Option<usize> {
+        None
+    }
+    /// The deploy to a cluster that a prepared action is.
+    fn cluster_deploy(&self, _node: usize) -> Option<Arc<ClusterDeploy>> {
+        None
+    }
+    /// Points a failure at the field of a manifest that the cluster names.
+    fn locate(&self, _failure: &mut Failure) {}
+    /// The names of its workflows.
+    fn workflows(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Runs the steps of a workflow; `None` if there is none of this name.
+    fn run_workflow(&self, _name: &str, _with: (&dyn Executor, &Stop), _surface: &mut dyn Surface) -> Option<Steps> {
+        None
+    }
+    /// What the next resolution can reuse after files have changed; `is_sound` if this one led to no error.
+    fn into_past(self: Box<Self>, _is_sound: bool) -> Option<Past> {
+        None
+    }
 }
 
 /// Options of a run.

@@ -1,8 +1,9 @@
 //! Executes actions: processes, persistent results, logs, progress.
 //!
 //! [`engine`] runs a graph of actions through the solver; what an action is, is plain data ([`action`]) that a project
-//! makes just before it runs. [`request`] is the seam to where an action runs, [`executor`] runs commands on this machine, [`store`] where results are kept. Nothing here knows
-//! arguments or clap; only [`garden`], [`skaffold`], [`ensemble`] and [`service`] know a dialect.
+//! makes just before it runs. [`open`] lists what can be run and opens it. [`request`] is the seam to where an action
+//! runs, [`executor`] runs commands on this machine, [`store`] is where results are kept. Nothing here knows arguments or
+//! clap; only [`garden`], [`skaffold`], [`ensemble`], [`service`] and their rows in [`open`] know a dialect.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // Tests make the files that they read.
 
@@ -22,6 +23,7 @@ pub mod image;
 pub mod local;
 pub mod mask;
 pub mod objects;
+pub mod open;
 mod outputs;
 pub mod past;
 mod perform;

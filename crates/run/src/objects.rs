@@ -3,17 +3,20 @@
 use crate::action::{Action, Kind};
 use crate::cluster::{ClusterDeploy, Clusters, Place, digest, objects, point_at};
 use crate::engine::{Node, Project};
-use crate::event::{Cause, Failure, Summary};
+use crate::event::{Cause, Failure};
 use crate::garden::collect_secrets;
 use crate::outputs::Outputs;
 use crate::since::Content;
 use purlin_cluster::Deployment;
 use purlin_model::Manifest;
 use purlin_value::Session;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A project of one Deploy.
-pub struct ObjectsProject {
+pub struct ObjectsProject<'s> {
+    session: &'s Session,
+    root: PathBuf,
     nodes: Vec<Node>,
     manifests: Vec<Manifest>,
     /// The deploy, or why it is missing.
@@ -33,9 +36,15 @@ pub struct Release {
     pub is_chart: bool,
 }
 
-impl ObjectsProject {
-    /// A project of some objects.
-    pub fn new(manifests: Vec<Manifest>, release: Release, clusters: Arc<Clusters>) -> Self {
+impl<'s> ObjectsProject<'s> {
+    /// A project of some objects, with the folder of its results.
+    pub fn new(
+        session: &'s Session,
+        root: PathBuf,
+        manifests: Vec<Manifest>,
+        release: Release,
+        clusters: Arc<Clusters>,
+    ) -> Self {
         let mut secrets = Vec::new();
         manifests.iter().for_each(|manifest| collect_secrets(&manifest.value, &mut secrets));
         let version = digest(&manifests);
@@ -54,35 +63,31 @@ impl ObjectsProject {
         });
         let id = format!("deploy.{}", release.name);
         let node = Node { id, kind: Kind::Deploy, disabled: false, needs: Vec::new(), span: None };
-        ObjectsProject { nodes: vec![node], manifests, deploy, version, secrets }
-    }
-
-    /// The deploy, if there is one.
-    pub fn deploy(&self) -> Option<Arc<ClusterDeploy>> {
-        self.deploy.as_ref().ok().cloned()
-    }
-
-    /// Secrets that must never be shown.
-    pub fn secrets(&self) -> &[String] {
-        &self.secrets
-    }
-
-    /// Points failures at the field of a manifest that the cluster names.
-    pub fn locate(&self, session: &Session, summary: &mut Summary) {
-        summary.failed_mut().for_each(|failure| self.locate_one(session, failure));
-    }
-
-    /// The same for one failure.
-    pub fn locate_one(&self, session: &Session, failure: &mut Failure) {
-        if let Some(deploy) = self.deploy() {
-            point_at(session, &self.manifests, &deploy, failure);
-        }
+        ObjectsProject { session, root, nodes: vec![node], manifests, deploy, version, secrets }
     }
 }
 
-impl Project for ObjectsProject {
+impl Project for ObjectsProject<'_> {
     fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    fn root(&self) -> PathBuf {
+        self.root.clone()
+    }
+
+    fn secrets(&self) -> &[String] {
+        &self.secrets
+    }
+
+    fn cluster_deploy(&self, _: usize) -> Option<Arc<ClusterDeploy>> {
+        self.deploy.as_ref().ok().cloned()
+    }
+
+    fn locate(&self, failure: &mut Failure) {
+        if let Ok(deploy) = &self.deploy {
+            point_at(self.session, &self.manifests, deploy, failure);
+        }
     }
 
     fn prepare(&self, _: usize) -> Result<Action, Failure> {

@@ -155,6 +155,19 @@ pub fn with_configs_of<T>(
     project.configs(|_, loaded| (!loaded.filled.is_empty()).then(|| work(loaded.filled)))
 }
 
+/// The configurations of a project with their defaults, for as long as the forest keeps their trees. `None` if it has
+/// none.
+pub fn configs_in<'f>(
+    session: &'f Session,
+    request: &'f Request,
+    forest: &'f Forest,
+) -> Option<Vec<Config<'f>>> {
+    let file = DIALECT.file_of(session, request)?;
+    let project = Work { session, request, file };
+    let keep = |_: &Work<'_>, loaded: Loaded<'_, 'f>| (!loaded.filled.is_empty()).then(|| loaded.filled.to_vec());
+    project.configs_in(forest, keep)
+}
+
 /// The configurations of a project.
 #[derive(Clone, Copy)]
 pub(crate) struct Loaded<'c, 'f> {
@@ -166,13 +179,23 @@ pub(crate) struct Loaded<'c, 'f> {
     pub(crate) is_sound: bool,
 }
 
-impl Work<'_> {
+impl<'r> Work<'r> {
     /// Resolves the configurations and hands them on: as written with profiles, and with defaults.
     pub(crate) fn configs<T>(&self, work: impl FnOnce(&Self, Loaded<'_, '_>) -> Option<T>) -> Option<T> {
+        self.configs_in(&Forest::new(), work)
+    }
+
+    fn configs_in<'f, T>(
+        &self,
+        forest: &'f Forest,
+        work: impl FnOnce(&Self, Loaded<'_, 'f>) -> Option<T>,
+    ) -> Option<T>
+    where
+        'r: 'f,
+    {
         let session = self.session;
         let wanted = self.wanted();
-        let forest = Forest::new();
-        let loader = Loader::new(session, &forest, Format::Native, None);
+        let loader = Loader::new(session, forest, Format::Native, None);
         let world = session.world.clone();
         let context = self.request.skaffold.kube_context.as_deref().unwrap_or_default();
         let around = Surroundings::new(self.request.command(), context, Box::new(move |name| world.env(name)));

@@ -1,25 +1,23 @@
 //! `purlin dev`: runs actions, watches the files that were read for them, and runs the actions that a change affects.
 
 use super::Context;
-use super::run::{Order, Place, choose_builder, clusters, conclude, open, reporter, usual_jobs};
+use super::run::{Order, Place, choose_builder, clusters, conclude, detected, open, opening, reporter, usual_jobs};
 use crate::args::AnswerFormat;
 use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::run_args::DevFlags;
 use crate::watch::Watch;
-use purlin_garden::follow::{Past, resolve_first};
-use purlin_garden::resolve::Resolution;
 use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::due::{Due, Memory};
 use purlin_run::engine::{Options, Project, Run};
 use purlin_run::follow::Follow;
-use purlin_run::garden::GardenProject;
 use purlin_run::local::persistent::Started;
+use purlin_run::open::{Forest, Opening, Past, Purpose, Room};
 use purlin_run::report::Look;
 use purlin_run::select::{Wanted, select_ids};
 use purlin_run::stop::Level;
-use purlin_run::store::{Key, Store};
+use purlin_run::store::Store;
 use purlin_value::{Session, path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -68,7 +66,7 @@ struct Dev {
     follow: Follow,
 }
 
-/// The resolution of a round, for the next one.
+/// What a round leaves for the next one.
 struct Kept {
     session: Session,
     request: Request,
@@ -97,25 +95,35 @@ impl Dev {
         watch: &mut Watch,
         changed: &[PathBuf],
     ) -> Result<(), Exit> {
+        let opening = opening(cx, Purpose::Dev, false, clusters(cx, &flags.target, &flags.cluster, false));
         let kept = self.kept.take();
         let kept = kept.filter(|kept| !kept.session.origins.has_outgrown(kept.origins));
         if let Some(Kept { session, request, past, origins }) = kept {
             let names: Option<Vec<String>> = changed.iter().map(|path| name_in(&session, path)).collect();
             if let Some(names) = names {
                 let session = session.continued(&names).twin();
-                if let Some(resolution) = past.follow(&session, &request, &names) {
-                    let past = self.carry_out(cx, flags, watch, changed, resolution)?;
-                    self.kept = past.map(|past| Kept { session, request, past, origins });
+                let followed = past.follow((&session, &request), &opening, &names).map(|project| {
+                    cx.invocation.veil.hide(project.secrets());
+                    self.carry_out(cx, flags, watch, changed, (&session, project, &opening))
+                });
+                if let Some(past) = followed {
+                    self.kept = past?.map(|past| Kept { session, request, past, origins });
                     return Ok(());
                 }
             }
         }
-        let (session, request) = open(cx, "dev", &flags.path, &flags.target)?;
-        let Some(resolution) = resolve_first(&session, &request) else {
-            watch.add(&session);
-            return Err(cx.report(&session));
+        let (session, request, row) = detected(cx, "dev", &flags.path, &flags.target)?;
+        let past = {
+            let forest = Forest::new();
+            let room = Room::new(&forest);
+            match open(cx, row, &room, (&session, &request), &opening) {
+                Ok(project) => self.carry_out(cx, flags, watch, changed, (&session, project, &opening))?,
+                Err(exit) => {
+                    watch.add(&session);
+                    return Err(exit);
+                }
+            }
         };
-        let past = self.carry_out(cx, flags, watch, changed, resolution)?;
         let origins = session.origins.len();
         self.kept = past.map(|past| Kept { session, request, past, origins });
         Ok(())
@@ -128,13 +136,9 @@ impl Dev {
         flags: &DevFlags,
         watch: &mut Watch,
         changed: &[PathBuf],
-        resolution: Resolution<'_>,
+        (session, project, opening): (&Session, Box<dyn Project + '_>, &Opening),
     ) -> Result<Option<Past>, Exit> {
-        let session = resolution.ground.session;
         let style = cx.style;
-        let clusters = clusters(cx, &flags.target, &flags.cluster, false);
-        let project = GardenProject::new(resolution, Key::of_user(&cx.invocation.env)).on(clusters.clone());
-        cx.invocation.veil.hide(project.secrets());
         if session.sink.has_errors() {
             watch.add(session);
             return Err(cx.report(session));
@@ -142,21 +146,21 @@ impl Dev {
         let chosen = select_ids(project.nodes(), &flags.nodes).map_err(|message| cx.usage(&message))?;
         if self.place.is_none() {
             let place = Place::new(cx.invocation, &project.root())?;
-            self.before = running(&project, &place.store);
+            self.before = running(project.as_ref(), &place.store);
             self.follow = Follow::from_now(&place.store);
             self.place = Some(place);
         }
         let Some(place) = &self.place else { return Ok(None) };
         // Other processes may have run something since.
         let _ = place.store.refresh();
-        let due = Due::find(&project, &place.store, &place.stop, &chosen, &self.memory);
-        announce(cx.invocation, &project, &due, changed);
+        let due = Due::find(project.as_ref(), &place.store, &place.stop, &chosen, &self.memory);
+        announce(cx.invocation, project.as_ref(), &due, changed);
         watch.add(session);
         if session.sink.has_errors() {
             return Err(cx.report(session));
         }
         if due.nodes.is_empty() {
-            return Ok(Past::of(project.into_resolution(), true));
+            return Ok(project.into_past(true));
         }
         let order = Order {
             kind: Kind::Run,
@@ -169,14 +173,14 @@ impl Dev {
             output: AnswerFormat::Text,
             timings: None,
             push: false,
-            clusters,
+            clusters: opening.clusters.clone(),
             dry_run: false,
             since: None,
         };
         let mut summary = {
             let mut reporter = reporter(cx.invocation, &order, style, None);
             let run = Run {
-                project: &project,
+                project: project.as_ref(),
                 store: &place.store,
                 executor: &place.executor,
                 stop: &place.stop,
@@ -187,9 +191,9 @@ impl Dev {
         self.follow.meet(&place.store);
         // Adds files of actions that were resolved only now.
         watch.add(session);
-        project.locate(&mut summary);
-        self.memory.note(&project, &due, &summary);
-        let past = Past::of(project.into_resolution(), !session.sink.has_errors());
+        summary.failed_mut().for_each(|failure| project.locate(failure));
+        self.memory.note(project.as_ref(), &due, &summary);
+        let past = project.into_past(!session.sink.has_errors());
         conclude(cx.invocation, session, &summary, style);
         Ok(past)
     }
@@ -217,7 +221,7 @@ fn name_in(session: &Session, file: &Path) -> Option<String> {
 }
 
 /// Announces changed files and affected actions before anything runs.
-fn announce(invocation: &mut Invocation<'_>, project: &GardenProject<'_>, due: &Due, changed: &[PathBuf]) {
+fn announce(invocation: &mut Invocation<'_>, project: &dyn Project, due: &Due, changed: &[PathBuf]) {
     let names: Vec<&str> = due.nodes.iter().filter_map(|node| Some(project.nodes().get(*node)?.id.as_str())).collect();
     let root = project.root();
     let files: Vec<String> =
@@ -232,7 +236,7 @@ fn announce(invocation: &mut Invocation<'_>, project: &GardenProject<'_>, due: &
 }
 
 /// The Deploys with running processes.
-fn running(project: &GardenProject<'_>, store: &Store) -> BTreeSet<String> {
-    let ids = (0..project.nodes().len()).map(|node| Project::subject(project, node));
+fn running(project: &dyn Project, store: &Store) -> BTreeSet<String> {
+    let ids = (0..project.nodes().len()).map(|node| project.subject(node));
     ids.filter(|id| Started::read(&store.deploy_note(id)).is_some_and(|started| started.is_alive())).collect()
 }

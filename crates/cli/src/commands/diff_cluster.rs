@@ -2,24 +2,24 @@
 
 use super::Context;
 use super::files::difference;
-use super::run::{Place, clusters, detected, garden_project, only_garden};
+use super::run::{Place, clusters, detected, open, opening};
 use crate::args::{DiffOutput, Target};
 use crate::invocation::Exit;
 use crate::run_args::ClusterFlags;
 use purlin_compiler::rules;
 use purlin_run::action::Kind;
-use purlin_run::cluster::{Change, ClusterDeploy};
+use purlin_run::cluster::Change;
 use purlin_run::engine::Project;
 use purlin_run::event::{Cause, Failure};
 use purlin_run::garden::plain_value;
-use purlin_run::past::statuses;
+use purlin_run::open::{Forest, Purpose, Room};
+use purlin_run::past::{StateOf, statuses};
 use purlin_run::work::Doing;
 use purlin_syntax::Diagnostic;
 use purlin_value::Session;
 use purlin_value::emit::{Secrets, to_yaml};
 use serde_json::{Value as Json, json};
 use std::path::Path;
-use std::sync::Arc;
 
 /// Errors exit with 2 or more here, since 1 means that there are differences.
 pub(super) fn run(
@@ -32,29 +32,16 @@ pub(super) fn run(
     if !matches!(output, DiffOutput::Text | DiffOutput::Json) {
         return Err(cx.usage("`diff --cluster` prints text or JSON"));
     }
-    let (session, request, dialect) = detected(cx, "deploy", path, target)?;
-    let clusters = clusters(cx, target, access, false);
-    let compared = match super::objects::project(cx, &session, &request, dialect, clusters.clone()) {
-        Some(project) => {
-            let (project, root) = project.map_err(as_error)?;
-            let place = Place::new(cx.invocation, &root)?;
-            let deploy = |_: usize, _: &str| project.deploy();
-            let locate = |failure: &mut Failure| project.locate_one(&session, failure);
-            compare(cx, &session, &place, &project, &deploy, &locate)
-        }
-        None => {
-            only_garden(cx, "diff --cluster", dialect)?;
-            let Some(project) = garden_project(cx.invocation, &session, &request) else {
-                return Err(as_error(cx.report(&session)));
-            };
-            let project = project.on(clusters);
-            let place = Place::new(cx.invocation, &project.root())?;
-            // Learns the outputs of finished actions, which others may refer to.
-            statuses(&project, &place.store, &place.stop);
-            let deploy = |_: usize, id: &str| project.deploy(id);
-            compare(cx, &session, &place, &project, &deploy, &|failure| project.locate_one(failure))
-        }
-    };
+    let (session, request, row) = detected(cx, "deploy", path, target)?;
+    if !row.has_objects {
+        return Err(cx.usage(&format!("`purlin diff --cluster` has nothing to compare on {}", row.noun)));
+    }
+    let opening = opening(cx, Purpose::Compare, false, clusters(cx, target, access, false));
+    let forest = Forest::new();
+    let room = Room::new(&forest);
+    let project = open(cx, row, &room, (&session, &request), &opening).map_err(as_error)?;
+    let place = Place::new(cx.invocation, &project.root())?;
+    let compared = compare(cx, &session, &place, project.as_ref());
     let Compared { changes: found, has_failed } = compared;
     match cx.report(&session) {
         exit @ (Exit::Limit | Exit::Denied | Exit::Io) => return Err(exit),
@@ -83,25 +70,26 @@ struct Compared {
 }
 
 /// Compares every Deploy of a project with its cluster.
-fn compare(
-    cx: &mut Context<'_, '_>,
-    session: &Session,
-    place: &Place,
-    project: &dyn Project,
-    deploy: &dyn Fn(usize, &str) -> Option<Arc<ClusterDeploy>>,
-    locate: &dyn Fn(&mut Failure),
-) -> Compared {
+fn compare(cx: &mut Context<'_, '_>, session: &Session, place: &Place, project: &dyn Project) -> Compared {
     let mut compared = Compared { changes: Vec::new(), has_failed: false };
+    // Learns the outputs of finished actions, which others may refer to.
+    let known = statuses(project, &place.store, &place.stop);
     let deploys = project.nodes().iter().enumerate().filter(|(_, node)| node.kind == Kind::Deploy && !node.disabled);
     for (index, node) in deploys {
         let id = &node.id;
-        if let Err(failure) = project.prepare(index) {
-            if failure.cause != Cause::Unresolved {
-                let _ = writeln!(cx.invocation.stderr, "warning: `{id}` is not compared: {}", failure.cause);
+        let waits = known.iter().find(|status| status.id == *id).map(|status| &status.state);
+        let unknown = match (project.prepare(index), waits) {
+            (Err(failure), _) => Some(failure.cause),
+            (Ok(_), Some(state @ StateOf::Waits(_))) => Some(Cause::Other(state.reason())),
+            (Ok(_), _) => None,
+        };
+        if let Some(cause) = unknown {
+            if cause != Cause::Unresolved {
+                let _ = writeln!(cx.invocation.stderr, "warning: `{id}` is not compared: {cause}");
             }
             continue;
         }
-        let Some(deploy) = deploy(index, id) else { continue };
+        let Some(deploy) = project.cluster_deploy(index) else { continue };
         match deploy.changes(Doing::looking(&place.stop)) {
             Ok(changes) => compared.changes.extend(changes.into_iter().map(|change| (id.clone(), change))),
             // The other changes are still worth showing.
@@ -110,7 +98,7 @@ fn compare(
                 let span = node.span;
                 let mut failure =
                     Failure { id: id.clone(), cause: trouble.cause, command: None, tail: Vec::new(), span };
-                locate(&mut failure);
+                project.locate(&mut failure);
                 let mut diagnostic = Diagnostic::nowhere(&rules::ACTION_FAILED, message);
                 diagnostic.span = failure.span;
                 session.sink.push(diagnostic);

@@ -21,23 +21,20 @@ mod logs;
 mod lsp;
 mod mcp;
 mod names;
-mod objects;
 pub(crate) mod provider_scripts;
 mod rename;
 mod report;
 mod resolve;
 pub(crate) mod run;
 mod schema;
-mod service;
 mod since;
-mod skaffold;
 mod status;
 mod unchanged;
 mod verify;
 mod why;
 
 pub(crate) use init::chart_files;
-pub(crate) use status::clean;
+pub(crate) use status::take_down;
 pub(crate) use why::rewrite as rewrite_why;
 
 use crate::args::{Cli, Command, Places, Target};

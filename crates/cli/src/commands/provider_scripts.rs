@@ -3,7 +3,7 @@
 
 use super::run::Place;
 use crate::invocation::{Exit, Invocation};
-use purlin_garden::scripts::{Script, folder, outputs, scripts};
+use purlin_garden::scripts::{Script, folder, outputs};
 use purlin_model::Request;
 use purlin_run::action::Command;
 use purlin_run::capture::Capture;
@@ -13,9 +13,13 @@ use purlin_run::mask::Mask;
 use purlin_value::{Session, Value};
 use std::path::Path;
 
-/// Runs the scripts of the providers that the environment uses. Nothing is started for a project without any.
-pub(crate) fn run_first(invocation: &mut Invocation<'_>, session: &Session, request: &mut Request) -> Result<(), Exit> {
-    let found = scripts(session, request);
+/// Runs the scripts of the providers that the environment uses. Nothing is started if there are none.
+pub(crate) fn run_first(
+    invocation: &mut Invocation<'_>,
+    found: &[Script],
+    session: &Session,
+    request: &mut Request,
+) -> Result<(), Exit> {
     if found.is_empty() {
         return Ok(());
     }
@@ -23,7 +27,7 @@ pub(crate) fn run_first(invocation: &mut Invocation<'_>, session: &Session, requ
     let root = Path::new(session.world.root()).join(root);
     invocation.veil.hide(&session.sink.secrets());
     let place = Place::new(invocation, &root)?;
-    for script in &found {
+    for script in found {
         let log = run_one(invocation, &place, &root, script)?;
         if script.key == "initScript" {
             let log = Value::str(log.as_str()).tainted_if(script.is_secret);

@@ -1,23 +1,25 @@
 //! `purlin build`, `deploy`, `test`, `run` and `cleanup`: from arguments to a run of the engine.
 
 use super::Context;
-use super::objects::OBJECTS;
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::{Exit, Invocation};
 use crate::paint::{Answer, painted};
+use crate::personality::{Console, unknown_workflow as unknown};
+use crate::project::Setup;
 use crate::report::Style;
 use crate::run_args::{CleanupFlags, ClusterFlags, RunFlags};
 use crate::traced::Traced;
-use purlin_compiler::{ENGINES, detect, loose_objects, rules};
+use purlin_compiler::rules;
 use purlin_garden::resolve::resolve;
-use purlin_model::{Detection, Request};
+use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::cluster::Clusters;
-use purlin_run::engine::{Node, Options, Project, Run, reachable};
+use purlin_run::engine::{Options, Project, Run};
 use purlin_run::event::{Cause, Failure, Reporter, Summary};
 use purlin_run::executor::Local;
 use purlin_run::garden::GardenProject;
 use purlin_run::local::process::Surroundings;
+use purlin_run::open::{Forest, Opening, Purpose, Refused, Room, Runnable, find};
 use purlin_run::past::Removal;
 use purlin_run::plan;
 use purlin_run::report::{JsonLines, Live, Look, Plain, Several, Trace};
@@ -53,7 +55,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
         return Err(cx.usage("name the Run actions to run; `*` means all of them"));
     }
     choose_builder(cx.invocation, flags.builder.as_deref());
-    let (session, mut request, dialect) = detected(cx, kind.name(), &flags.path, &flags.target)?;
+    let (session, mut request, row) = detected(cx, kind.name(), &flags.path, &flags.target)?;
     let order = Order {
         kind,
         wanted: Wanted {
@@ -78,23 +80,75 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
     };
     let since = flags.since.as_deref().map(|revision| super::since::since(cx, &flags.path, &flags.target, revision));
     let order = Order { since: since.transpose()?, ..order };
-    let style = cx.style;
-    if dialect == "skaffold" {
-        return super::skaffold::run(cx, &session, &request, &order);
-    }
-    if let Some(found) = super::service::project(cx, &session, &request, dialect) {
-        return super::service::deploy(cx, &session, found, &order);
-    }
-    if let Some(found) = super::objects::project(cx, &session, &request, dialect, order.clusters.clone()) {
-        return super::objects::deploy(cx, &session, found?, &order);
-    }
-    only_garden(cx, kind.name(), dialect)?;
     // A plan runs nothing; outputs of scripts stay pending in it.
     if !order.dry_run {
-        super::provider_scripts::run_first(cx.invocation, &session, &mut request)?;
+        let scripts = (row.scripts)(&session, &request);
+        super::provider_scripts::run_first(cx.invocation, &scripts, &session, &mut request)?;
     }
-    let (exit, _, _) = carry_out(cx.invocation, &session, &request, &order, style)?;
-    Ok(exit)
+    let opening = opening(cx, Purpose::Run(kind), order.push, order.clusters.clone());
+    let forest = Forest::new();
+    let room = Room::new(&forest);
+    let project = open(cx, row, &room, (&session, &request), &opening)?;
+    let workflows: Vec<&str> = flags.nodes.iter().filter_map(|name| name.strip_prefix("workflow.")).collect();
+    match workflows.as_slice() {
+        [] => Ok(carry_out(cx.invocation, &session, project.as_ref(), &order, cx.style)?.0),
+        [name] if kind == Kind::Run && flags.nodes.len() == 1 => {
+            workflow(cx, (&session, &request), project.as_ref(), name, flags)
+        }
+        _ => Err(cx.usage("a workflow is run on its own: `purlin run workflow.NAME`")),
+    }
+}
+
+/// Runs the steps of a workflow, in the order that they are written.
+fn workflow(
+    cx: &mut Context<'_, '_>,
+    (session, request): (&Session, &Request),
+    project: &dyn Project,
+    name: &str,
+    flags: &RunFlags,
+) -> Result<Exit, Exit> {
+    let names = project.workflows();
+    if !names.iter().any(|known| known == name) {
+        return Err(cx.usage(&unknown(name, &names)));
+    }
+    if let Some(option) = without_effect(flags) {
+        return Err(cx.usage(&format!("`--{option}` has no effect on workflows: give it to the commands of their steps")));
+    }
+    let place = Place::new(cx.invocation, &project.root())?;
+    let steps = {
+        let mut given = Setup::from_flags(&flags.path, &cx.global).map_err(|message| cx.usage(&message))?;
+        cx.apply_settings(&mut given);
+        let mut console = Console::new(cx.invocation, &project.root(), request);
+        console.given = Some(given);
+        project.run_workflow(name, (&place.executor, &place.stop), &mut console)
+    };
+    let reported = cx.report(session);
+    Ok(match (place.stop.signal(), steps) {
+        (Some(signal), _) => Exit::Other(128 + signal),
+        (None, Some(steps)) if steps.problems.is_empty() => Exit::Ok,
+        (None, _) if reported != Exit::Ok => reported,
+        (None, _) => Exit::Failed,
+    })
+}
+
+/// An option about the run of actions, if one was given.
+fn without_effect(flags: &RunFlags) -> Option<&'static str> {
+    let given = [
+        (flags.jobs.is_some(), "jobs"),
+        (flags.force, "force"),
+        (flags.dry_run, "dry-run"),
+        (flags.since.is_some(), "since"),
+        (flags.with_dependants, "with-dependants"),
+        (!flags.skip.is_empty(), "skip"),
+        (flags.skip_dependencies, "skip-dependencies"),
+        (flags.fail_fast, "fail-fast"),
+        (flags.keep_going, "keep-going"),
+        (flags.push, "push"),
+        (flags.force_conflicts, "force-conflicts"),
+        (flags.timings.is_some(), "timings"),
+        (flags.output == AnswerFormat::Json, "output"),
+    ];
+    given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
 }
 
 /// The builder named by an option is used by all child processes.
@@ -122,60 +176,52 @@ pub(super) fn clusters(cx: &Context<'_, '_>, target: &Target, flags: &ClusterFla
     })
 }
 
-/// A session on a Garden project.
-pub(super) fn open(
-    cx: &mut Context<'_, '_>,
-    command: &str,
-    path: &Path,
-    target: &Target,
-) -> Result<(Session, Request), Exit> {
-    let (session, request, dialect) = detected(cx, command, path, target)?;
-    only_garden(cx, command, dialect)?;
-    Ok((session, request))
+/// The options about opening a project.
+pub(super) fn opening(cx: &Context<'_, '_>, purpose: Purpose, push: bool, clusters: Arc<Clusters>) -> Opening {
+    Opening { purpose, push, clusters, env: cx.invocation.env.clone() }
 }
 
-pub(super) fn only_garden(cx: &mut Context<'_, '_>, command: &str, dialect: &str) -> Result<(), Exit> {
-    match dialect {
-        "garden" => Ok(()),
-        other => Err(cx.usage(&format!("`purlin {command}` does not support {other} projects yet"))),
-    }
-}
-
-/// A session on a project, and its dialect.
+/// A session on a project, and what it can be run as.
 pub(super) fn detected(
     cx: &mut Context<'_, '_>,
     command: &str,
     path: &Path,
     target: &Target,
-) -> Result<(Session, Request, &'static str), Exit> {
-    // The target cluster does not affect the configuration, except for Skaffold, whose profiles depend on it.
+) -> Result<(Session, Request, &'static Runnable), Exit> {
+    // The target cluster does not affect the configuration, unless the row says so.
     let without = Target { kube_context: None, ..target.clone() };
     let (session, mut request) = cx.open(path, &without, &[])?;
     command.clone_into(&mut request.command);
-    request.engines = ENGINES;
-    request.chart.include_crds = true;
-    let detection = detect(&session, &request);
-    if let Some(found) = loose_objects(&session, &request, &detection) {
-        request.found = Some(found);
-        return Ok((session, request, OBJECTS));
+    if let Some(row) = find(&session, &mut request, target.kube_context.as_deref()) {
+        return Ok((session, request, row));
     }
-    match detection {
-        Detection::Project(file, dialect) => {
-            request.found = Some(file);
-            if dialect.name == "skaffold" {
-                request.skaffold.kube_context.clone_from(&target.kube_context);
-            }
-            Ok((session, request, dialect.name))
-        }
-        // The dialect reports the problem of the path.
-        _ => {
-            purlin_compiler::compile(&session, &request);
-            Err(cx.report(&session))
-        }
+    // The dialect reports the problem of the path.
+    purlin_compiler::compile(&session, &request);
+    match cx.report(&session) {
+        Exit::Ok => Err(cx.usage(&format!("`purlin {command}` has nothing to do on this project"))),
+        exit => Err(exit),
     }
 }
 
-/// A project to be run. From here on all output hides its secrets.
+/// Opens a project. From here on all output hides its secrets.
+pub(super) fn open<'p, 'f>(
+    cx: &mut Context<'_, '_>,
+    row: &Runnable,
+    room: &'p Room<'f>,
+    (session, request): (&'f Session, &'f Request),
+    opening: &'p Opening,
+) -> Result<Box<dyn Project + 'p>, Exit> {
+    match row.open(room, (session, request), opening) {
+        Ok(project) => {
+            cx.invocation.veil.hide(project.secrets());
+            Ok(project)
+        }
+        Err(Refused::Invalid) => Err(cx.report(session)),
+        Err(Refused::Usage(message)) => Err(cx.usage(&message)),
+    }
+}
+
+/// A Garden project, for commands of its personality. From here on all output hides its secrets.
 pub(crate) fn garden_project<'s>(
     invocation: &Invocation<'_>,
     session: &'s Session,
@@ -186,41 +232,36 @@ pub(crate) fn garden_project<'s>(
     Some(project)
 }
 
-/// Runs actions and reports how they ended. Also returns the ids of the requested ones; the others ran as dependencies.
+/// Runs actions of a project and reports how they ended. Also returns the ids of the requested ones; the others ran as
+/// dependencies.
 pub(crate) fn carry_out(
     invocation: &mut Invocation<'_>,
     session: &Session,
-    request: &Request,
+    project: &dyn Project,
     order: &Order,
     style: Style,
 ) -> Result<(Exit, Summary, Vec<String>), Exit> {
-    let Some(project) = garden_project(invocation, session, request).map(|found| found.pushing(order.push)) else {
-        return Err(crate::report::report(invocation, session, style));
-    };
-    let project = project.on(order.clusters.clone());
-    if session.sink.has_errors() {
+    let requested = select(project.nodes(), order.kind, &order.wanted);
+    let mut requested = requested.map_err(|message| invocation.refuse(&message, Exit::Usage))?;
+    let mistakes = project.check(&requested);
+    if !mistakes.is_empty() {
+        session.sink.take();
+        session.sink.extend(mistakes);
         return Err(crate::report::report(invocation, session, style));
     }
-    let requested = select(project.nodes(), order.kind, &order.wanted);
-    let requested = requested.map_err(|message| invocation.refuse(&message, Exit::Usage))?;
-    check_first(invocation, session, request, &project, &requested, style)?;
-    let locate = |summary: &mut Summary| project.locate(summary);
     let named = requested.iter().filter_map(|index| Some(project.nodes().get(*index)?.id.clone())).collect();
-    let (exit, summary) = execute(invocation, session, &project, &project.root(), &requested, order, &locate, style)?;
+    requested.extend(project.follower(order.kind).filter(|_| !requested.is_empty()));
+    let (exit, summary) = execute(invocation, session, project, &requested, order, style)?;
     Ok((exit, summary, named))
 }
 
-/// Runs actions of a project of any dialect, and reports how they ended. Results are kept below `root`; `locate` adds
-/// source locations to failures.
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn execute(
+/// Runs some actions and reports how they ended.
+fn execute(
     invocation: &mut Invocation<'_>,
     session: &Session,
     project: &dyn Project,
-    root: &Path,
     requested: &[usize],
     order: &Order,
-    locate: &dyn Fn(&mut Summary),
     style: Style,
 ) -> Result<(Exit, Summary), Exit> {
     let affected = order.since.as_ref().map(|since| (since.revision.as_str(), affected(project, since)));
@@ -232,7 +273,7 @@ pub(crate) fn execute(
     if let Some((revision, reasons)) = affected.as_ref().filter(|_| !style.quiet && !order.dry_run) {
         tell_affected(invocation, project, requested, (revision, reasons));
     }
-    let surroundings = Place::new(invocation, root)?;
+    let surroundings = Place::new(invocation, &project.root())?;
     if order.dry_run {
         let affected = affected.as_ref().map(|(revision, reasons)| (*revision, reasons));
         let steps = plan::plan(project, &surroundings.store, &surroundings.stop, (requested, affected), &order.options);
@@ -258,7 +299,7 @@ pub(crate) fn execute(
     if let Some(traced) = traced {
         traced.send(invocation);
     }
-    locate(&mut summary);
+    summary.failed_mut().for_each(|failure| project.locate(failure));
     let exit = conclude(invocation, session, &summary, style);
     Ok((exit, summary))
 }
@@ -327,33 +368,6 @@ impl Place {
             let _ = writeln!(invocation.stderr, "warning: {warning}");
         }
         Ok(Place { store, executor, stop, _signals: signals })
-    }
-}
-
-/// If actions refer to outputs, the whole project is checked first, so that a mistake is not found only after an hour
-/// of work. This uses a separate resolution, because pending values stay pending in it.
-fn check_first(
-    invocation: &mut Invocation<'_>,
-    session: &Session,
-    request: &Request,
-    project: &GardenProject<'_>,
-    requested: &[usize],
-    style: Style,
-) -> Result<(), Exit> {
-    let reached = reachable(project.nodes(), requested);
-    let reached: Vec<&Node> = reached.iter().filter_map(|node| project.nodes().get(*node)).collect();
-    if !reached.iter().flat_map(|node| &node.needs).any(|need| need.is_runtime) {
-        return Ok(());
-    }
-    let sibling = session.sibling();
-    if let Some(resolution) = resolve(&sibling, request, &[]) {
-        for node in reached {
-            resolution.action(&node.id);
-        }
-    }
-    match sibling.sink.has_errors() {
-        true => Err(crate::report::report(invocation, &sibling, style)),
-        false => Ok(()),
     }
 }
 
@@ -427,26 +441,15 @@ fn confirm(cx: &mut Context<'_, '_>, names: &[String]) -> Result<(), Exit> {
 }
 
 pub(super) fn cleanup(cx: &mut Context<'_, '_>, flags: &CleanupFlags) -> Result<Exit, Exit> {
-    let (session, request, dialect) = detected(cx, "cleanup", &flags.path, &flags.target)?;
+    let (session, request, row) = detected(cx, "cleanup", &flags.path, &flags.target)?;
     if !flags.yes {
         confirm(cx, &flags.nodes)?;
     }
-    let style = cx.style;
     let clusters = clusters(cx, &flags.target, &flags.cluster, false);
     let wanted = Removal { names: flags.nodes.clone(), force: flags.force, ..Removal::default() };
-    if let Some(found) = super::service::project(cx, &session, &request, dialect) {
-        let (project, root) = found;
-        return super::status::take_down(cx.invocation, &session, &project, &root, &wanted, style);
-    }
-    if let Some(found) = super::objects::project(cx, &session, &request, dialect, clusters.clone()) {
-        let (project, root) = found?;
-        return super::status::take_down(cx.invocation, &session, &project, &root, &wanted, style);
-    }
-    if dialect == "skaffold" {
-        return super::skaffold::deployed(cx, &session, &request, clusters, |cx, project| {
-            super::status::take_down(cx.invocation, &session, project, project.root(), &wanted, style)
-        });
-    }
-    only_garden(cx, "cleanup", dialect)?;
-    super::status::clean(cx.invocation, &session, &request, &wanted, clusters, style)
+    let opening = opening(cx, Purpose::Look, false, clusters);
+    let forest = Forest::new();
+    let room = Room::new(&forest);
+    let project = open(cx, row, &room, (&session, &request), &opening)?;
+    super::status::take_down(cx.invocation, &session, project.as_ref(), &wanted, cx.style)
 }

@@ -1,19 +1,18 @@
 //! `--since REVISION`: the differences from the project at a git revision.
 
 use super::Context;
-use super::objects::{self, OBJECTS};
-use super::run::clusters;
-use super::{service, skaffold};
+use super::run::{clusters, opening};
 use crate::args::Target;
 use crate::fetch::lay_out;
 use crate::invocation::Exit;
 use crate::native;
 use crate::project::repository_of;
 use crate::run_args::ClusterFlags;
-use purlin_compiler::{Compiled, Difference, ENGINES, compile, detect, diff, loose_objects, place_text};
+use purlin_compiler::{Compiled, Difference, compile, diff, place_text};
 use purlin_host::named;
-use purlin_model::{Detection, Request};
-use purlin_run::engine::Project;
+use purlin_model::Request;
+use purlin_run::engine::Node;
+use purlin_run::open::{Forest, Purpose, Room, find};
 use purlin_run::since::{Content, Since};
 use purlin_value::Session;
 use std::collections::HashMap;
@@ -77,38 +76,15 @@ impl State {
     /// The contents of its actions.
     fn contents(&self, cx: &mut Context<'_, '_>, target: &Target) -> Option<HashMap<String, Content>> {
         let session = self.session.sibling();
-        let mut request = Request { engines: ENGINES, ..self.request.clone() };
-        request.chart.include_crds = true;
-        let detection = detect(&session, &request);
-        let dialect = match (loose_objects(&session, &request, &detection), &detection) {
-            (Some(found), _) => {
-                request.found = Some(found);
-                OBJECTS
-            }
-            (None, Detection::Project(file, dialect)) => {
-                request.found = Some(file.clone());
-                dialect.name
-            }
-            _ => return None,
-        };
+        let mut request = self.request.clone();
+        let row = find(&session, &mut request, self.request.skaffold.kube_context.as_deref())?;
         let none = clusters(cx, target, &ClusterFlags::default(), false);
-        match dialect {
-            "garden" => {
-                let project = super::run::garden_project(cx.invocation, &session, &request)?;
-                Some(contents(&project))
-            }
-            "skaffold" => skaffold::whole(cx, &session, &request, none, |_, project| Ok(contents(project))).ok(),
-            _ => match service::project(cx, &session, &request, dialect) {
-                Some((project, _)) => Some(contents(&project)),
-                None => {
-                    let (project, _) = objects::project(cx, &session, &request, dialect, none)?.ok()?;
-                    Some(contents(&project))
-                }
-            },
-        }
+        let opening = opening(cx, Purpose::Compare, false, none);
+        let forest = Forest::new();
+        let room = Room::new(&forest);
+        let project = row.open(&room, (&session, &request), &opening).ok()?;
+        cx.invocation.veil.hide(project.secrets());
+        let content = |(index, node): (usize, &Node)| (node.id.clone(), project.content(index));
+        Some(project.nodes().iter().enumerate().map(content).collect())
     }
-}
-
-fn contents(project: &dyn Project) -> HashMap<String, Content> {
-    project.nodes().iter().enumerate().map(|(index, node)| (node.id.clone(), project.content(index))).collect()
 }

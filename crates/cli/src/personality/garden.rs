@@ -9,7 +9,7 @@ mod custom;
 mod execute;
 mod flags;
 mod order;
-mod steps;
+pub(super) mod steps;
 
 use super::{Personality, usage, version};
 use crate::invocation::{Exit, Invocation};

@@ -13,6 +13,7 @@ mod puccini_tosca;
 pub mod skaffold;
 mod unfurl;
 
+pub(crate) use garden::steps::{Console, unknown as unknown_workflow};
 pub(crate) use puccini_tosca::Format;
 
 use crate::invocation::{Exit, Invocation};

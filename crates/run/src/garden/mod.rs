@@ -8,23 +8,28 @@ mod pod;
 pub(crate) mod service;
 mod skaffold;
 mod sources;
+pub mod workflow;
 
 pub use key::{Keys, subject};
 pub use kubernetes::cluster_state;
 
 use crate::action::{Action, Command, Kind};
 use crate::cluster::{ClusterDeploy, Clusters, point_at};
-use crate::engine::{Need, Node, Project};
-use crate::event::{Cause, Failure, Summary};
+use crate::engine::{Need, Node, Project, reachable};
+use crate::event::{Cause, Failure};
+use crate::executor::Executor;
+use crate::open::Past;
 use crate::outputs::Outputs;
 use crate::since::Content;
+use crate::stop::Stop;
 use crate::store::{Key, hex};
 use crate::tool::Tools;
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::config::ActionKind;
-use purlin_garden::resolve::Resolution;
+use purlin_garden::resolve::{Resolution, resolve};
 use purlin_garden::versions::Version;
 use purlin_host::native;
+use purlin_syntax::Diagnostic;
 use purlin_value::{Map, Secrets, Session, Value, emit};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
@@ -132,25 +137,8 @@ impl<'s> GardenProject<'s> {
     }
 
     /// The cluster deploy of an action, if it has been prepared and is one.
-    pub fn deploy(&self, id: &str) -> Option<Arc<ClusterDeploy>> {
+    fn deploy(&self, id: &str) -> Option<Arc<ClusterDeploy>> {
         self.deploys.borrow().get(id).cloned()
-    }
-
-    /// Points failures at the field of a manifest that the cluster names.
-    pub fn locate(&self, summary: &mut Summary) {
-        summary.failed_mut().for_each(|failure| self.locate_one(failure));
-    }
-
-    /// The same for one failure.
-    pub fn locate_one(&self, failure: &mut Failure) {
-        let Some(deploy) = self.deploy(&failure.id) else { return };
-        let manifests = self.resolution.manifests(&failure.id).unwrap_or_default();
-        point_at(self.session(), &manifests, &deploy, failure);
-    }
-
-    /// Returns the resolution after the last run.
-    pub fn into_resolution(self) -> Resolution<'s> {
-        self.resolution
     }
 
     /// The resolution.
@@ -158,12 +146,7 @@ impl<'s> GardenProject<'s> {
         &self.resolution
     }
 
-    /// Secrets that must never be shown.
-    pub fn secrets(&self) -> &[String] {
-        &self.secrets
-    }
-
-    /// The same with those of an action's spec, and with values computed from secrets while it was resolved.
+    /// Secrets that must never be shown, with those of an action's spec, and with values computed from secrets while it was resolved.
     fn secrets_with(&self, spec: &Value) -> Vec<String> {
         let mut secrets = self.secrets.clone();
         collect_secrets(spec, &mut secrets);
@@ -256,6 +239,61 @@ impl<'s> GardenProject<'s> {
 impl Project for GardenProject<'_> {
     fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    fn root(&self) -> PathBuf {
+        root_of(&self.resolution)
+    }
+
+    fn secrets(&self) -> &[String] {
+        &self.secrets
+    }
+
+    /// Only projects that refer to outputs have mistakes that are found late. This uses a separate resolution, because
+    /// values that are still pending stay pending in it.
+    fn check(&self, requested: &[usize]) -> Vec<Diagnostic> {
+        let reached = reachable(&self.nodes, requested);
+        let reached: Vec<&Node> = reached.iter().filter_map(|node| self.nodes.get(*node)).collect();
+        if !reached.iter().flat_map(|node| &node.needs).any(|need| need.is_runtime) {
+            return Vec::new();
+        }
+        let sibling = self.session().sibling();
+        let resolve_all = || {
+            if let Some(resolution) = resolve(&sibling, self.resolution.ground.request, &[]) {
+                reached.iter().for_each(|node| drop(resolution.action(&node.id)));
+            }
+        };
+        match sibling.sink.succeeds(resolve_all) {
+            ((), true) => Vec::new(),
+            ((), false) => sibling.sink.hand_on(),
+        }
+    }
+
+    fn cluster_deploy(&self, node: usize) -> Option<Arc<ClusterDeploy>> {
+        self.deploy(&self.nodes.get(node)?.id)
+    }
+
+    fn locate(&self, failure: &mut Failure) {
+        let Some(deploy) = self.deploy(&failure.id) else { return };
+        let manifests = self.resolution.manifests(&failure.id).unwrap_or_default();
+        point_at(self.session(), &manifests, &deploy, failure);
+    }
+
+    fn workflows(&self) -> Vec<String> {
+        self.workflow_names()
+    }
+
+    fn run_workflow(
+        &self,
+        name: &str,
+        with: (&dyn Executor, &Stop),
+        surface: &mut dyn workflow::Surface,
+    ) -> Option<workflow::Steps> {
+        self.run_steps_of(name, with, surface)
+    }
+
+    fn into_past(self: Box<Self>, is_sound: bool) -> Option<Past> {
+        purlin_garden::follow::Past::of(self.resolution, is_sound).map(Past)
     }
 
     fn is_kept(&self, node: usize) -> bool {

@@ -11,30 +11,34 @@ use purlin_model::Ask;
 use purlin_tosca::operate::Service;
 use purlin_unfurl::job::Job;
 use purlin_unfurl::job::options::Options;
+use purlin_syntax::Diagnostic;
 use purlin_value::{Session, path};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A project of one Deploy.
-pub struct ServiceProject {
+pub struct ServiceProject<'s> {
+    session: &'s Session,
     nodes: Vec<Node>,
     work: Arc<dyn Work>,
     place: Place,
     is_ensemble: bool,
 }
 
-impl ServiceProject {
+impl<'s> ServiceProject<'s> {
     /// A project of a service, or of an ensemble.
-    pub fn new(place: Place, is_ensemble: bool) -> Self {
+    pub fn new(session: &'s Session, place: Place, is_ensemble: bool) -> Self {
         let node = Node { id: place.id.clone(), kind: Kind::Deploy, disabled: false, needs: Vec::new(), span: None };
         let work: Arc<dyn Work> = match is_ensemble {
             true => Arc::new(EnsembleDeploy(place.clone())),
             false => Arc::new(ServiceDeploy(place.clone())),
         };
-        ServiceProject { nodes: vec![node], work, place, is_ensemble }
+        ServiceProject { session, nodes: vec![node], work, place, is_ensemble }
     }
 
-    /// Reports operations that cannot be run, before any is run. Problems go to the session's sink.
-    pub fn check(&self, session: &Session) {
+    /// Plans its operations; problems go to the session's sink.
+    fn plan(&self) {
+        let session = self.session;
         let (asked, inputs) = (self.place.request(), self.place.inputs.clone());
         if self.is_ensemble {
             if let Some(mut job) = Job::open_given(session, &asked, &inputs, Options::default()) {
@@ -49,9 +53,19 @@ impl ServiceProject {
     }
 }
 
-impl Project for ServiceProject {
+impl Project for ServiceProject<'_> {
     fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    fn root(&self) -> PathBuf {
+        self.place.state.clone()
+    }
+
+    /// Operations that cannot be run.
+    fn check(&self, _: &[usize]) -> Vec<Diagnostic> {
+        let ((), is_sound) = self.session.sink.succeeds(|| self.plan());
+        if is_sound { Vec::new() } else { self.session.sink.hand_on() }
     }
 
     fn prepare(&self, _: usize) -> Result<Action, Failure> {

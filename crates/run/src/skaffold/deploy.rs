@@ -11,6 +11,7 @@ use purlin_skaffold::item::View;
 use purlin_skaffold::walk::Config;
 use purlin_skaffold::{helm, render, template, unrendered};
 use purlin_syntax::Sink;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -132,6 +133,7 @@ impl SkaffoldProject<'_, '_> {
         let own = self.nodes.get(node);
         let id = own.map(|node| node.id.clone()).unwrap_or_default();
         let work = Arc::new(ClusterDeploy::new(self.deploying.clusters.clone(), place, deployment));
+        self.deploys.borrow_mut().insert(node, work.clone());
         let action = Action::new(id, Kind::Deploy, version, own.and_then(|node| node.span));
         Ok(Action { work: Some(work), ..action })
     }
@@ -175,6 +177,13 @@ impl SkaffoldProject<'_, '_> {
         names.dedup();
         names
     }
+}
+
+/// The name that identifies a deploy: the name of its configuration, or its folder.
+pub fn deploy_name(root: &Path, configs: &[Config<'_>]) -> String {
+    let named = configs.iter().rev().map(|config| config.name.as_str()).find(|name| !name.is_empty());
+    let folder = root.file_name().map(|name| name.to_string_lossy().into_owned());
+    named.map(str::to_owned).or(folder).unwrap_or_else(|| "skaffold".to_owned())
 }
 
 /// Reports unsupported deployers instead of leaving them out.

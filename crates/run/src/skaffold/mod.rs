@@ -8,6 +8,7 @@ pub mod tag;
 mod test;
 
 use crate::action::{Action, Command, Kind};
+use crate::cluster::ClusterDeploy;
 use crate::engine::{Need, Node, Project};
 use crate::event::{Cause, Failure};
 use crate::outputs::Outputs;
@@ -29,8 +30,9 @@ use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-pub use deploy::Deploying;
+pub use deploy::{Deploying, deploy_name};
 use deploy::When;
 
 /// Options of a run apart from its configurations.
@@ -100,6 +102,8 @@ pub struct SkaffoldProject<'p, 'f> {
     tools: Tools,
     /// Built images, by artifact.
     built: RefCell<HashMap<String, String>>,
+    /// Prepared deploys to clusters, by node.
+    deploys: RefCell<HashMap<usize, Arc<ClusterDeploy>>>,
 }
 
 impl<'p, 'f> SkaffoldProject<'p, 'f> {
@@ -137,6 +141,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
             versions: RefCell::default(),
             tools: Tools::default(),
             built: RefCell::new(built),
+            deploys: RefCell::default(),
         };
         project.tags = (0..project.artifacts.len()).map(|at| project.tagged(at)).collect();
         project.add_nodes();
@@ -448,6 +453,20 @@ fn cases<'p, 'f>(configs: &'p [Config<'f>]) -> Vec<Case<'p, 'f>> {
 impl Project for SkaffoldProject<'_, '_> {
     fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    fn root(&self) -> PathBuf {
+        self.settings.root.clone()
+    }
+
+    /// Hooks after the deploy are part of it.
+    fn follower(&self, kind: Kind) -> Option<usize> {
+        let is_after = |role: &Role| matches!(role, Role::Hooks(When::After));
+        (kind == Kind::Deploy).then(|| self.roles.iter().position(is_after))?
+    }
+
+    fn cluster_deploy(&self, node: usize) -> Option<Arc<ClusterDeploy>> {
+        self.deploys.borrow().get(&node).cloned()
     }
 
     fn prepare(&self, node: usize) -> Result<Action, Failure> {

@@ -1,12 +1,14 @@
 //! Custom commands: `purlin garden NAME ARGS`, if a `Command` of the project has that name.
 
-use super::steps::{Stage, conclude, list, texts};
+use super::steps::{Console, conclude};
 use super::{Flags, Format, GARDEN, failed, open, usage};
-use crate::commands::run::garden_project;
+use crate::commands::run::{Place, garden_project};
 use crate::invocation::{Exit, Invocation};
 use crate::personality;
 use crate::report::{Style, report};
 use purlin_garden::workflows::Script;
+use purlin_run::garden::workflow::{Stage, list, texts};
+use purlin_run::local::process::Stream;
 use purlin_syntax::suggest;
 use purlin_value::{Map, Value};
 
@@ -74,9 +76,12 @@ pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -
     let Some(script) = Script::command(project.resolution(), name, &typed) else {
         return Err(usage(invocation, "name a command"));
     };
-    let stage = Stage::new(invocation, &session, &project, &flags)?;
+    let place = Place::new(invocation, &project.root())?;
+    let stage = Stage::new(&project, &place.executor, &place.stop);
     if !script.step_names().is_empty() {
-        return Ok(conclude(invocation, &stage, &script, format));
+        let mut console = Console::new(invocation, &project.root(), &request);
+        let steps = stage.run(&script, &mut console);
+        return Ok(conclude(invocation, &session, &place, steps, format));
     }
     let exec = script.field("exec");
     let tool = script.field("gardenCommand");
@@ -89,7 +94,16 @@ pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -
         return Err(if exit == Exit::Ok { Exit::Other(1) } else { exit });
     }
     if let Some(exec) = exec {
-        let given = stage.program_alone(invocation, list(exec.get("command")), texts(exec.get("env")));
+        // The program is the whole command: its output is the output of the command.
+        let given = {
+            let (stdout, stderr) = (&mut invocation.stdout, &mut invocation.stderr);
+            stage.program(list(exec.get("command")), texts(exec.get("env")), &mut |stream, line| {
+                let _ = match stream {
+                    Stream::Out => writeln!(stdout, "{line}"),
+                    Stream::Err => writeln!(stderr, "{line}"),
+                };
+            })
+        };
         if let Some(problem) = given.problem {
             let code = given.outputs.get("exitCode").and_then(Value::as_int).and_then(|code| i32::try_from(code).ok());
             let exit = Exit::Other(code.unwrap_or(1));
@@ -98,7 +112,9 @@ pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -
     }
     match tool {
         Some(tool) => {
-            let args: Vec<String> = list(Some(&tool)).into_iter().chain(stage.inherited.iter().cloned()).collect();
+            let mut args = list(Some(&tool));
+            let console = Console::new(invocation, &project.root(), &request);
+            args.extend(console.inherited);
             super::run(invocation, &args)
         }
         None => Ok(Exit::Ok),

@@ -4,19 +4,22 @@ use super::{Flags, Format, failed, open, succeeded};
 use crate::args::AnswerFormat;
 use crate::commands::provider_scripts::run_first;
 use crate::commands::run::{Order, carry_out, garden_project, usual_jobs};
+use crate::commands::take_down;
 use crate::invocation::{Exit, Invocation};
 use crate::report::{Style, report};
+use purlin_garden::scripts::scripts;
+use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::cluster::Clusters;
 use purlin_run::engine::{Options, Project};
 use purlin_run::event::{End, Summary};
-use purlin_run::garden::plain_value;
+use purlin_run::garden::{GardenProject, plain_value};
 use purlin_run::past::Removal;
 use purlin_run::select::Wanted;
 use purlin_run::stop::Stop;
 use purlin_run::store::{Key, Store};
 use purlin_run::work::{Doing, Work};
-use purlin_value::{Map, Value};
+use purlin_value::{Map, Session, Value};
 use std::sync::Arc;
 
 /// Garden exits with 1 for every failure.
@@ -59,7 +62,7 @@ pub(super) fn run(
         return Err(super::usage(invocation, "name the Run actions to run; `*` means all of them"));
     }
     let (session, mut request) = open(invocation, flags)?;
-    run_first(invocation, &session, &mut request)?;
+    run_first(invocation, &scripts(&session, &request), &session, &mut request)?;
     let order = Order {
         kind,
         wanted: Wanted {
@@ -84,8 +87,12 @@ pub(super) fn run(
         dry_run: false,
         since: None,
     };
-    let done = carry_out(invocation, &session, &request, &order, Style::default());
-    let (exit, summary, requested) = done.map_err(|exit| if_any(invocation, exit))?;
+    let project = garden(invocation, &session, &request)?;
+    if session.sink.has_errors() {
+        return Err(report(invocation, &session, Style::default()));
+    }
+    let project = project.on(order.clusters.clone());
+    let (exit, summary, requested) = carry_out(invocation, &session, &project, &order, Style::default())?;
     let result = graph_results(&summary, &requested);
     let text = match (format, summary.is_good()) {
         (Format::Plain, _) => String::new(),
@@ -149,9 +156,20 @@ pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&
     let (session, request) = open(invocation, flags)?;
     let names = split_names(names).iter().map(|name| format!("deploy.{name}")).collect();
     let wanted = Removal { names, force: flags.force, with_dependants: flags.with_dependants };
-    let clusters = clusters(invocation);
-    let done = crate::commands::clean(invocation, &session, &request, &wanted, clusters, Style::default());
-    done.map_err(|exit| if_any(invocation, exit))
+    let project = garden(invocation, &session, &request)?.on(clusters(invocation));
+    take_down(invocation, &session, &project, &wanted, Style::default())
+}
+
+/// The project; what is wrong with it is reported.
+fn garden<'s>(
+    invocation: &mut Invocation<'_>,
+    session: &'s Session,
+    request: &'s Request,
+) -> Result<GardenProject<'s>, Exit> {
+    garden_project(invocation, session, request).ok_or_else(|| {
+        let exit = report(invocation, session, Style::default());
+        if_any(invocation, exit)
+    })
 }
 
 /// Without a result and without a problem, no project was found.
@@ -162,11 +180,7 @@ fn if_any(invocation: &mut Invocation<'_>, exit: Exit) -> Exit {
 /// The output of Deploys, each line after the name of its Deploy.
 pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str]) -> Result<Exit, Exit> {
     let (session, request) = open(invocation, flags)?;
-    let Some(project) = garden_project(invocation, &session, &request) else {
-        let exit = report(invocation, &session, Style::default());
-        return Err(if_any(invocation, exit));
-    };
-    let project = project.on(clusters(invocation));
+    let project = garden(invocation, &session, &request)?.on(clusters(invocation));
     let wanted = Wanted { names: split_names(names), ..Wanted::default() };
     let chosen = purlin_run::select::select(project.nodes(), Kind::Deploy, &wanted);
     let chosen = chosen.map_err(|message| super::usage(invocation, &message))?;
@@ -178,7 +192,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
     for (index, node) in chosen.iter().filter_map(|index| Some((*index, project.nodes().get(*index)?))) {
         let name = node.id.trim_start_matches("deploy.");
         if project.prepare(index).is_ok()
-            && let Some(deploy) = project.deploy(&node.id)
+            && let Some(deploy) = project.cluster_deploy(index)
             && let Ok(stop) = Stop::new()
         {
             match deploy.logs(flags.tail.unwrap_or(USUAL_LINES), Doing::looking(&stop)) {

@@ -11,7 +11,7 @@ use purlin_run::cluster::Clusters;
 use purlin_run::engine::{Options, Project, Run};
 use purlin_run::event::{Cause, End, Event, Reporter, Summary};
 use purlin_run::past::{Removal, clean_up};
-use purlin_run::skaffold::{Deploying, Settings, SkaffoldProject, is_local_cluster};
+use purlin_run::skaffold::{Deploying, Settings, SkaffoldProject, deploy_name, is_local_cluster};
 use purlin_skaffold::remote::Sync;
 use purlin_skaffold::render::{Settings as RenderSettings, render};
 use purlin_skaffold::template::{self, Build};
@@ -253,13 +253,6 @@ fn deploying(
         wait: flags.text("status-check").map(|_| flags.switch("status-check", true)),
         ..Deploying::default()
     }
-}
-
-/// The name that identifies a deploy: the name of its configuration, or its folder.
-pub(crate) fn deploy_name(root: &Path, configs: &[Config<'_>]) -> String {
-    let named = configs.iter().rev().map(|config| config.name.as_str()).find(|name| !name.is_empty());
-    let folder = root.file_name().map(|name| name.to_string_lossy().into_owned());
-    named.map(str::to_owned).or(folder).unwrap_or_else(|| "skaffold".to_owned())
 }
 
 /// `deploy` and `run`: builds missing images, tests them for `run`, and deploys everything.

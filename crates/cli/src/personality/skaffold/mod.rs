@@ -9,7 +9,6 @@ mod inspect;
 mod repositories;
 mod surroundings;
 
-pub(crate) use execute::deploy_name;
 
 use super::Personality;
 use crate::disk::Permissions;
