@@ -39,7 +39,7 @@ fn is_refused(expected: &Json) -> bool {
 }
 
 fn problems(session: &Session, request: &Request) -> Vec<Diagnostic> {
-    if let Some(resolution) = resolve(session, request, &[]) {
+    if let Some(resolution) = resolve(session, request) {
         purlin_garden::resolved_project(&resolution);
     }
     session.sink.take().into_iter().filter(Diagnostic::is_error).collect()

@@ -114,7 +114,7 @@ fn answer(case: &Json, files: &Path, expected: &Json) -> Answer {
     // Every round only adds outputs of further actions, so this ends.
     for _ in 0..20 {
         let session = Session::new(Arc::new(world(files)));
-        let resolution = resolve(&session, &request, &[]);
+        let resolution = resolve(&session, &request);
         let (data, waiting) = match &resolution {
             Some(resolution) => described(&session, resolution, expected),
             None => (json!({}), Vec::new()),

@@ -189,6 +189,19 @@ fn run_native(mut invocation: Invocation<'_>) -> Exit {
     commands::run(&mut invocation, cli)
 }
 
+/// Runs a native command inside a personality, with the options before the name of the personality.
+pub(crate) fn run_inside(invocation: &mut Invocation<'_>, words: &[String]) -> Exit {
+    let mut args = words.to_vec();
+    if let Some(given) = &invocation.given {
+        args.extend(given.permissions.exec.then(|| "--allow-exec".to_owned()));
+        args.extend(given.trust.then(|| "--trust".to_owned()));
+    }
+    match parse(&args) {
+        Ok(cli) => commands::run(invocation, cli),
+        Err(error) => usage(invocation, &error),
+    }
+}
+
 /// A command of another tool is answered with our equivalent.
 fn name_our_command(invocation: &mut Invocation<'_>, error: &clap::Error) -> Option<Exit> {
     if error.kind() != ErrorKind::InvalidSubcommand {

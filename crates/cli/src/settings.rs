@@ -74,6 +74,8 @@ pub(crate) struct Settings {
     pub policies: Vec<String>,
     /// Policies in Rego and assertions in CEL.
     pub own_policies: Vec<Policy>,
+    /// Programs that add to the graph of the project.
+    pub plugins: Vec<NamedPlugin>,
 }
 
 /// A table `[[policy]]`.
@@ -94,6 +96,14 @@ pub(crate) struct Policy {
     pub environments: Vec<String>,
     pub is_warning: bool,
     pub at: Option<Span>,
+}
+
+/// A plugin that settings name.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedPlugin {
+    pub name: String,
+    pub command: Vec<String>,
+    pub at: Span,
 }
 
 /// A limit that settings change.
@@ -245,7 +255,7 @@ type Entry<'t> = (&'t Spanned<toml::de::DeString<'t>>, &'t Spanned<DeValue<'t>>)
 const OF_USER: &[&str] = &["trust", "limits", "env-allow"];
 
 const TOP: &[&str] =
-    &["environment", "strict", "policies", "policy", "permissions", "rules", "ignore", "search", "limits"];
+    &["environment", "strict", "policies", "policy", "permissions", "rules", "ignore", "search", "limits", "plugins"];
 
 impl Reader {
     pub(crate) fn span(&self, range: std::ops::Range<usize>) -> Span {
@@ -304,6 +314,7 @@ impl Reader {
                 "ignore" => self.ignores(value),
                 "search" => self.entries(value, Self::search),
                 "limits" => self.entries(value, Self::limit),
+                "plugins" => self.entries(value, Self::plugin),
                 _ => self.unknown(key, TOP),
             }
         }
@@ -314,6 +325,24 @@ impl Reader {
             DeValue::Table(table) => table.iter().for_each(|entry| read(self, entry)),
             _ => self.wrong(value, "a table"),
         }
+    }
+
+    /// A program under the name of the plugin.
+    fn plugin(&mut self, (key, value): Entry<'_>) {
+        let DeValue::Table(table) = value.get_ref() else { return self.wrong(value, "a table") };
+        let at = self.span(key.span());
+        let mut command = Vec::new();
+        for (own, value) in table {
+            match own.get_ref().as_ref() {
+                "command" => command = self.texts(value),
+                _ => self.unknown(own, &["command"]),
+            }
+        }
+        if command.is_empty() {
+            let message = format!("the plugin `{}` has no `command`", key.get_ref());
+            return self.problem(key.span(), message, "write `command = [\"./plugin\"]`");
+        }
+        self.settings.plugins.push(NamedPlugin { name: key.get_ref().to_string(), command, at });
     }
 
     pub(crate) fn wrong(&mut self, value: &Spanned<DeValue<'_>>, wanted: &str) {

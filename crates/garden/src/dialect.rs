@@ -105,7 +105,7 @@ fn variants(session: &Session, request: &Request) -> Vec<Variant> {
 }
 
 fn resolved(session: &Session, request: &Request) -> Option<Resolved> {
-    let resolution = resolve(session, request, &[])?;
+    let resolution = resolve(session, request)?;
     let project = resolved_project(&resolution);
     if session.names.is_on() {
         crate::names::note(&resolution);
@@ -338,7 +338,7 @@ fn take_inner(project: &mut Resolved, outer: &mut Node, inner: &Resolved) -> Vec
 }
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
-    let resolution = resolve(session, request, &[])?;
+    let resolution = resolve(session, request)?;
     // A node inside an action is one of another dialect, and so is the expression.
     let outer = question.on.as_deref().and_then(|on| on.split_once('/'));
     if let Some((live, rest)) = outer.and_then(|(key, rest)| Some((resolution.live.actions.get(key)?, rest))) {

@@ -5,7 +5,7 @@
 
 pub mod actions;
 pub mod again;
-pub mod augment;
+mod augment;
 mod dialect;
 pub mod dump;
 pub mod entities;

@@ -2,9 +2,9 @@
 //! the values of the actions.
 
 use crate::action::{Action, Origin, preprocess};
-use crate::augment::Augment;
+use crate::augment::augmented;
 use crate::bind::{Binder, Env};
-use crate::config::{ActionKind, ConfigKind, Document};
+use crate::config::{ConfigKind, Document};
 use crate::draft::Draft;
 use crate::entities::{SCHEMA, SpecType, spec_type};
 use crate::graph::{Actions, Graph, Needed, build_graph};
@@ -112,13 +112,13 @@ pub(crate) fn begin<'s>(session: &'s Session, request: &'s Request, varying: Var
 }
 
 /// Resolves the project of a request, up to its graph.
-pub fn resolve<'s>(session: &'s Session, request: &'s Request, extensions: &[Augment]) -> Option<Resolution<'s>> {
-    begin(session, request, Varying::default()).map(|begun| resolve_begun(begun, extensions, None))
+pub fn resolve<'s>(session: &'s Session, request: &'s Request) -> Option<Resolution<'s>> {
+    begin(session, request, Varying::default()).map(|begun| resolve_begun(begun, None))
 }
 
 /// Resolves a project that is read as far as its environment. `other` is the same project in another environment: what
 /// is the same in both is taken over.
-pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, extensions: &[Augment], other: Option<&Other<'_>>) -> Resolution<'s> {
+pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, other: Option<&Other<'_>>) -> Resolution<'s> {
     let Begun { ground, project, problems } = begun;
     let session = ground.session;
     let making = other.map(Other::making);
@@ -158,8 +158,7 @@ pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, extensions: &[Augment], other:
         if is_watched {
             made.push(Some(action.clone()));
         }
-        // Extensions change actions, which are then not shared.
-        if let Some(part) = parts.get_mut(&action.config.file).filter(|_| extensions.is_empty()) {
+        if let Some(part) = parts.get_mut(&action.config.file) {
             part.actions.push(action.clone());
         }
         has_duplicates |= keep(&ground, &mut actions, action);
@@ -174,7 +173,7 @@ pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, extensions: &[Augment], other:
     let (graph, owners) = match other.and_then(|other| other.same_graph(&actions)) {
         Some(known) => known,
         None => {
-            let graph = augmented(&ground, &project, &phases, build_graph(&ground, actions), extensions);
+            let graph = augmented(&ground, &project, &phases, build_graph(&ground, actions));
             let owners = Arc::new(source_owners(&graph));
             (Arc::new(graph), owners)
         }
@@ -267,38 +266,6 @@ fn report_disabled_by_variable(ground: &Ground<'_>, action: &Action) -> bool {
         ground.report(&rules::DUPLICATE, reference.span, message);
     }
     !found.is_empty()
-}
-
-/// The graph with the additions of extensions.
-fn augmented(ground: &Ground<'_>, project: &Project, phases: &Phases, graph: Graph, extensions: &[Augment]) -> Graph {
-    let mut graph = graph;
-    for extension in extensions {
-        let additions = extension(&graph);
-        let mut actions = graph.actions;
-        for (kind, config) in additions.actions {
-            keep(ground, &mut actions, preprocess(ground, project, phases, kind, config, None));
-        }
-        for (from, to) in additions.dependencies {
-            if let Some(action) = actions.get_mut(&from).and_then(Arc::get_mut) {
-                add_dependency(action, &to);
-            }
-        }
-        graph = build_graph(ground, actions);
-    }
-    graph
-}
-
-fn add_dependency(action: &mut Action, to: &str) {
-    let Some((kind, name)) = to.split_once('.').and_then(|(kind, name)| Some((ActionKind::named(kind)?, name))) else {
-        return;
-    };
-    let mut list =
-        action.fields.get("dependencies").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
-    let entry = Map::from_iter([("kind".into(), Value::str(kind.name())), ("name".into(), Value::str(name))]);
-    list.push(Value::map(entry));
-    action.fields.insert("dependencies".into(), Value::list(list));
-    action.links.take();
-    action.shown.take();
 }
 
 impl Resolution<'_> {

@@ -46,6 +46,9 @@ pub const PROJECT: Rule = Rule::error("garden-project", "A folder has no project
 pub const ENVIRONMENT: Rule = Rule::error("garden-environment", "An environment does not exist or is incomplete.")
     .advice("name a declared environment with `--env`")
     .about(About::Name);
+/// A plugin that cannot be asked, or an answer that cannot be used.
+pub const PLUGIN: Rule = Rule::error("garden-plugin", "A plugin failed, or its answer cannot be used.")
+    .advice("run the program on its own, with a question on its standard input");
 /// Two configurations with the same name.
 pub const DUPLICATE: Rule =
     Rule::error("garden-duplicate", "Two configurations of the same kind share a name.").advice("rename one of them");
@@ -147,6 +150,7 @@ pub const RULES: &[&Rule] = &[
     &IMPORT,
     &PROJECT,
     &ENVIRONMENT,
+    &PLUGIN,
     &DUPLICATE,
     &TEMPLATE,
     &TEMPLATE_INPUTS,

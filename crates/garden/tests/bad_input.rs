@@ -64,7 +64,7 @@ impl World for Locked {
 fn problems(world: impl World + 'static) -> Vec<String> {
     let session = Session::new(Arc::new(world));
     let request = Request::of(".");
-    if let Some(resolution) = resolve(&session, &request, &[]) {
+    if let Some(resolution) = resolve(&session, &request) {
         purlin_garden::resolved_project(&resolution);
     }
     let shown = |problem: Diagnostic| {

@@ -4,6 +4,7 @@
 //! nothing else. Everything is opened through a [`Root`], so the target of a link decides, not its name.
 
 use crate::border::{Root, is_escape};
+use crate::bounded;
 use crate::fetch::Fetcher;
 use crate::native::{self, HERE};
 use crate::seed::SeedSource;
@@ -11,7 +12,7 @@ use cap_std::fs::File;
 use purlin_value::Seed;
 use purlin_value::path;
 use purlin_value::world::{
-    Command, Entry, Fetched, FileKind, Moment, Output, Overlay, Remote, Stat, USER_VARIABLES, World, WorldError,
+    Bounds, Command, Entry, Fetched, FileKind, Moment, Output, Overlay, Remote, Stat, USER_VARIABLES, World, WorldError,
 };
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -347,6 +348,13 @@ impl World for DiskWorld {
             return Err(WorldError::Denied("running commands needs `--allow-exec`".to_owned()));
         }
         run_command(command, &self.name_of(&command.folder)?)
+    }
+
+    fn run_within(&self, command: &Command, bounds: Bounds) -> Result<Output, WorldError> {
+        if !self.permissions.exec {
+            return Err(WorldError::Denied("running commands needs `--allow-exec`".to_owned()));
+        }
+        bounded::run(command, &self.name_of(&command.folder)?, bounds)
     }
 
     fn fetch(&self, remote: &Remote) -> Result<Fetched, WorldError> {

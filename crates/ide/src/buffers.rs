@@ -4,7 +4,7 @@
 
 use purlin_value::Seed;
 use purlin_value::path;
-use purlin_value::world::{Command, Entry, Fetched, FileKind, Moment, Output, Remote, Stat, World, WorldError};
+use purlin_value::world::{Bounds, Command, Entry, Fetched, FileKind, Moment, Output, Remote, Stat, World, WorldError};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -189,6 +189,10 @@ impl World for Desk {
 
     fn run(&self, command: &Command) -> Result<Output, WorldError> {
         self.below.run(command)
+    }
+
+    fn run_within(&self, command: &Command, bounds: Bounds) -> Result<Output, WorldError> {
+        self.below.run_within(command, bounds)
     }
 
     fn fetch(&self, remote: &Remote) -> Result<Fetched, WorldError> {

@@ -69,6 +69,21 @@ pub struct Request {
     pub known: Vec<(EcoString, Value)>,
     /// Engines of other dialects.
     pub engines: Engines,
+    /// Programs that add to the graph of the project, in order.
+    pub plugins: Vec<Plugin>,
+}
+
+/// A program that sees the graph of a project and adds to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plugin {
+    /// Its name, for messages.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The folder that it runs in, from the world's root.
+    pub folder: String,
+    /// Where it is named.
+    pub span: Option<Span>,
 }
 
 /// Evaluates a question about policies; both it and its answer are JSON.

@@ -40,6 +40,18 @@ pub struct Due {
 }
 
 impl Due {
+    /// The same with further actions that run although they are done.
+    pub fn with(mut self, more: &[usize]) -> Due {
+        for index in more {
+            self.settled.remove(index);
+            if !self.nodes.contains(index) {
+                self.nodes.push(*index);
+            }
+        }
+        self.nodes.sort_unstable();
+        self
+    }
+
     /// Checks selected actions and their dependencies. Runs nothing; afterwards outputs of finished actions are known.
     pub fn find(project: &dyn Project, store: &Store, stop: &Stop, chosen: &[usize], memory: &Memory) -> Due {
         let nodes = project.nodes();
@@ -49,6 +61,8 @@ impl Due {
             .filter(|status| status.state == StateOf::Done && !status.has_outputs)
             .map(|status| status.id.clone())
             .collect();
+        let seen: BTreeSet<String> =
+            found.iter().filter(|status| status.is_seen).map(|status| status.id.clone()).collect();
         let known: HashMap<String, (StateOf, Option<String>)> =
             found.into_iter().map(|status| (status.id, (status.state, status.version))).collect();
         let reached = reachable(nodes, chosen);
@@ -58,9 +72,9 @@ impl Due {
             let Some(node) = nodes.get(index) else { continue };
             let Some((state, version)) = known.get(&node.id) else { continue };
             let is_tried = version.as_ref().is_some_and(|version| memory.tried.get(&node.id) == Some(version));
-            // A Deploy is done when it was tried at this version in this session; before that its state decides.
+            // A Deploy whose effect cannot be seen is done when it was tried at this version in this session.
             let is_done = match state {
-                StateOf::Done => node.kind != Kind::Deploy || is_tried,
+                StateOf::Done => node.kind != Kind::Deploy || is_tried || seen.contains(&node.id),
                 StateOf::Running => true,
                 StateOf::Disabled => node.kind != Kind::Build,
                 StateOf::NeverRun | StateOf::Outdated(_) | StateOf::Failed(_) => is_tried,
@@ -69,7 +83,7 @@ impl Due {
                 StateOf::Unknown(_) => false,
             };
             if let Some(slot) = is_due.get_mut(index) {
-                *slot = !is_done;
+                *slot = !is_done && project.accompanies(index).is_none();
             }
             due.versions.extend(version.clone().map(|version| (index, version)));
         }
@@ -102,8 +116,10 @@ impl Due {
             // before is tried again.
             let after = needed_by.get(next).into_iter().flatten().copied().filter(|index| waits(*index));
             let needs = nodes.get(next).map_or(&[][..], |node| &node.needs);
-            let before = needs.iter().map(|need| need.node).filter(|index| unfinished(*index));
-            for index in after.chain(before).collect::<Vec<_>>() {
+            let before = needs.iter().map(|need| need.node);
+            let before = before.filter(|index| unfinished(*index) && project.accompanies(*index).is_none());
+            let along = reached.iter().copied().filter(|index| project.accompanies(*index) == Some(next));
+            for index in after.chain(before).chain(along).collect::<Vec<_>>() {
                 if let Some(slot) = is_due.get_mut(index).filter(|slot| !**slot) {
                     *slot = true;
                     open.push(index);

@@ -91,8 +91,8 @@ pub trait Project {
     fn check(&self, _requested: &[usize]) -> Vec<Diagnostic> {
         Vec::new()
     }
-    /// An action that is run whenever one of a kind is requested, such as hooks after a deploy.
-    fn follower(&self, _kind: Kind) -> Option<usize> {
+    /// The action whose every run this one accompanies, such as the hooks around a deploy.
+    fn accompanies(&self, _node: usize) -> Option<usize> {
         None
     }
     /// The deploy to a cluster that a prepared action is.
@@ -295,6 +295,12 @@ pub fn reachable(nodes: &[Node], from: &[usize]) -> Vec<usize> {
         }
     }
     seen.into_iter().collect()
+}
+
+/// Actions that accompany some actions.
+pub fn accompanying(project: &dyn Project, of: &[usize]) -> Vec<usize> {
+    let count = project.nodes().len();
+    (0..count).filter(|node| project.accompanies(*node).is_some_and(|other| of.contains(&other))).collect()
 }
 
 /// Actions that can be resolved only during the run, because they or their dependencies use outputs.

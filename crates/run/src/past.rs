@@ -109,6 +109,8 @@ pub struct Status {
     pub has_outputs: bool,
     /// When a run repeats it although it is done.
     pub rerun: Rerun,
+    /// Whether the state is what was found, for example in a cluster, and not only what a result says.
+    pub is_seen: bool,
 }
 
 /// When a run repeats an action although its last result is of this version.
@@ -125,7 +127,15 @@ pub enum Rerun {
 
 impl Status {
     fn new(id: &str, state: StateOf) -> Self {
-        Status { id: id.to_owned(), state, version: None, key: None, has_outputs: false, rerun: Rerun::Never }
+        Status {
+            id: id.to_owned(),
+            state,
+            version: None,
+            key: None,
+            has_outputs: false,
+            rerun: Rerun::Never,
+            is_seen: false,
+        }
     }
 }
 
@@ -190,7 +200,8 @@ fn status(project: &dyn Project, store: &Store, stop: &Stop, index: usize, node:
         Action { work: None, persistent: None, image: None, reuse: Reuse::Never, .. } => Rerun::Always,
         _ => Rerun::Never,
     };
-    Status { version: Some(action.version), key: Some(action.key), rerun, ..Status::new(&id, state) }
+    let is_seen = action.work.is_some();
+    Status { version: Some(action.version), key: Some(action.key), rerun, is_seen, ..Status::new(&id, state) }
 }
 
 /// Passes the outputs of an action to those that refer to it. Returns whether they are known.

@@ -157,11 +157,7 @@ pub fn with_configs_of<T>(
 
 /// The configurations of a project with their defaults, for as long as the forest keeps their trees. `None` if it has
 /// none.
-pub fn configs_in<'f>(
-    session: &'f Session,
-    request: &'f Request,
-    forest: &'f Forest,
-) -> Option<Vec<Config<'f>>> {
+pub fn configs_in<'f>(session: &'f Session, request: &'f Request, forest: &'f Forest) -> Option<Vec<Config<'f>>> {
     let file = DIALECT.file_of(session, request)?;
     let project = Work { session, request, file };
     let keep = |_: &Work<'_>, loaded: Loaded<'_, 'f>| (!loaded.filled.is_empty()).then(|| loaded.filled.to_vec());
@@ -185,11 +181,7 @@ impl<'r> Work<'r> {
         self.configs_in(&Forest::new(), work)
     }
 
-    fn configs_in<'f, T>(
-        &self,
-        forest: &'f Forest,
-        work: impl FnOnce(&Self, Loaded<'_, 'f>) -> Option<T>,
-    ) -> Option<T>
+    fn configs_in<'f, T>(&self, forest: &'f Forest, work: impl FnOnce(&Self, Loaded<'_, 'f>) -> Option<T>) -> Option<T>
     where
         'r: 'f,
     {

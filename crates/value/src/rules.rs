@@ -30,7 +30,7 @@ pub const LIMIT_LIST: Rule =
 pub const LIMIT_ARCHIVE: Rule = Rule::limit("limit-archive", "An archive is larger than allowed when unpacked.")
     .advice("raise the `archive-…` limits; `purlin limits` lists them");
 /// A file outside the project, a command or a connection that was not allowed.
-pub(crate) const NOT_ALLOWED: Rule =
+pub const NOT_ALLOWED: Rule =
     Rule::denied("not-allowed", "Something was not allowed: a path outside the project, a command, a connection.");
 /// An unreadable file.
 pub(crate) const UNREADABLE: Rule =

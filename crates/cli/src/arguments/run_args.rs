@@ -88,6 +88,9 @@ pub struct DevFlags {
     /// The tool that builds images: buildx, docker, podman or buildah; the first installed one if omitted.
     #[arg(long, value_name = "TOOL")]
     pub builder: Option<String>,
+    /// Format: lines for people on stderr, or one JSON object per event on stdout.
+    #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub output: AnswerFormat,
 }
 
 /// Arguments of `status`.

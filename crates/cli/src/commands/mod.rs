@@ -51,7 +51,7 @@ use crate::report::{Style, report as print_report, settle};
 use crate::seed::SeedSource;
 use crate::settings::{self, Settings, User};
 use purlin_host::named;
-use purlin_model::{Detection, Request, Resolved};
+use purlin_model::{Detection, Plugin, Request, Resolved};
 use purlin_run::action::Kind;
 use purlin_syntax::credentials::without_credentials;
 use purlin_syntax::print::escape;
@@ -382,6 +382,12 @@ impl Context<'_, '_> {
         let place = |path: &str| project::named(self.invocation, session, &file.with_file_name(path).to_string_lossy());
         request.own_policies = policies::of_settings(&again, &place);
         session.sink.extend(found);
+        let folder = project::named(self.invocation, session, &again.folder().to_string_lossy());
+        let plugin = |plugin: &settings::NamedPlugin| {
+            let settings::NamedPlugin { name, command, at } = plugin.clone();
+            Plugin { name, command, folder: folder.clone(), span: Some(at) }
+        };
+        request.plugins = again.plugins.iter().map(plugin).collect();
         if !self.is_trusted {
             session.sink.extend(settings::refused(&again, &shown, &self.limits_of_user()));
         }

@@ -14,7 +14,7 @@ use purlin_garden::resolve::resolve;
 use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::cluster::Clusters;
-use purlin_run::engine::{Options, Project, Run};
+use purlin_run::engine::{Options, Project, Run, accompanying};
 use purlin_run::event::{Cause, Failure, Reporter, Summary};
 use purlin_run::executor::Local;
 use purlin_run::garden::GardenProject;
@@ -112,7 +112,9 @@ fn workflow(
         return Err(cx.usage(&unknown(name, &names)));
     }
     if let Some(option) = without_effect(flags) {
-        return Err(cx.usage(&format!("`--{option}` has no effect on workflows: give it to the commands of their steps")));
+        return Err(
+            cx.usage(&format!("`--{option}` has no effect on workflows: give it to the commands of their steps"))
+        );
     }
     let place = Place::new(cx.invocation, &project.root())?;
     let steps = {
@@ -227,7 +229,7 @@ pub(crate) fn garden_project<'s>(
     session: &'s Session,
     request: &'s Request,
 ) -> Option<GardenProject<'s>> {
-    let project = GardenProject::new(resolve(session, request, &[])?, Key::of_user(&invocation.env));
+    let project = GardenProject::new(resolve(session, request)?, Key::of_user(&invocation.env));
     invocation.veil.hide(project.secrets());
     Some(project)
 }
@@ -250,7 +252,7 @@ pub(crate) fn carry_out(
         return Err(crate::report::report(invocation, session, style));
     }
     let named = requested.iter().filter_map(|index| Some(project.nodes().get(*index)?.id.clone())).collect();
-    requested.extend(project.follower(order.kind).filter(|_| !requested.is_empty()));
+    requested.extend(accompanying(project, &requested));
     let (exit, summary) = execute(invocation, session, project, &requested, order, style)?;
     Ok((exit, summary, named))
 }

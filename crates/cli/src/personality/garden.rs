@@ -8,7 +8,9 @@ mod answers;
 mod custom;
 mod execute;
 mod flags;
+mod follow;
 mod order;
+mod results;
 pub(super) mod steps;
 
 use super::{Personality, usage, version};
@@ -50,6 +52,12 @@ pub(super) const GARDEN: Personality = Personality {
         ("test [NAME…]", "run Test actions"),
         ("run [NAME…]", "run Run actions"),
         ("workflow NAME", "run the steps of a workflow"),
+        ("dev", "run everything, and again what changes affect"),
+        ("up [NAME…]", "bring Deploys up, and again what changes affect"),
+        ("publish [NAME…]", "build images and push them under their published names"),
+        ("get run-result NAME", "the last result of a Run"),
+        ("get test-result NAME", "the last result of a Test"),
+        ("options", "options that every command takes"),
         ("cleanup deploy [NAME…]", "take Deploys down"),
         ("cleanup namespace", "take all Deploys down"),
         ("logs [NAME…]", "the output of Deploys"),
@@ -77,15 +85,14 @@ pub(super) const GARDEN: Personality = Personality {
         ("    --pending PATH", "an environment variable that may be unset (`local.env.NAME`)"),
     ],
     refused: &[
-        "cloud", "community", "config", "create", "dev", "diff", "exec", "link", "login", "logout", "options", "plan", "plugins",
-        "publish", "self-update", "serve", "set", "sync", "tools", "unlink", "up", "update-remote", "util",
+        "cloud", "community", "config", "create", "diff", "exec", "link", "login", "logout", "plan", "plugins", "self-update",
+        "serve", "set", "sync", "tools", "unlink", "update-remote", "util",
     ],
     run,
 };
 
 /// Unsupported objects of `get`: they need a cluster, a service or the results of runs.
-const REFUSED_GETS: &[&str] =
-    &["debug-info", "linked-repos", "remote-variables", "run-result", "test-result", "users", "variable-lists"];
+const REFUSED_GETS: &[&str] = &["debug-info", "linked-repos", "remote-variables", "users", "variable-lists"];
 
 /// The output format.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -154,6 +161,12 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
         [group, what] if CLEANUP.contains(group) && NAMESPACES.contains(what) => {
             return execute::cleanup(invocation, &flags, &[]);
         }
+        ["dev"] => return Ok(follow::run(invocation, &flags, &[])),
+        ["up", names @ ..] => return Ok(follow::run(invocation, &flags, &follow::deploys(names))),
+        ["publish", names @ ..] => return execute::publish(invocation, &flags, format, names),
+        ["get", "run-result", name] => return results::run(invocation, &flags, format, Kind::Run, name),
+        ["get", "test-result", name] => return results::run(invocation, &flags, format, Kind::Test, name),
+        ["options"] => return Ok(invocation.print(&super::help(&GARDEN))),
         ["logs", names @ ..] => return execute::logs(invocation, &flags, names),
         ["get", other, ..] if REFUSED_GETS.contains(other) => {
             return Err(super::unsupported(invocation, &GARDEN, &format!("get {other}")));
@@ -211,7 +224,7 @@ fn work(
     answer: &dyn Fn(&Session, &Resolution<'_>, &Flags) -> Value,
 ) -> Result<Exit, Exit> {
     let (session, request) = open(invocation, flags)?;
-    let resolution = resolve(&session, &request, &[]);
+    let resolution = resolve(&session, &request);
     let value = resolution.as_ref().map(|resolution| answer(&session, resolution, flags));
     if let (Some(resolution), Some(asked)) = (&resolution, early(flags)) {
         let mut found = session.sink.take();

@@ -36,7 +36,7 @@ pub struct Past {
 
 /// Resolves the project of a request so that it can be resolved again.
 pub fn resolve_first<'s>(session: &'s Session, request: &'s Request) -> Option<Resolution<'s>> {
-    begin(session, request, Varying::over_time()).map(|begun| resolve_begun(begun, &[], None))
+    begin(session, request, Varying::over_time()).map(|begun| resolve_begun(begun, None))
 }
 
 impl Past {
@@ -47,7 +47,8 @@ impl Past {
             resolution;
         let is_simple =
             modules.is_empty() && !making.has_duplicates && making.is_graph_sound && !ground.misses_source();
-        let is_steady = is_sound && !ground.varying.is_of_its_time();
+        // A plugin may answer differently next time.
+        let is_steady = is_sound && !ground.varying.is_of_its_time() && ground.request.plugins.is_empty();
         if !is_simple || !is_steady || live.graph().actions.values().any(|action| keeps_state(action)) {
             return None;
         }

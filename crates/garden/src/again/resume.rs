@@ -54,7 +54,7 @@ struct Memory {
 
 fn start(session: &Session, request: &Request) -> Resumable {
     let before = session.origins.len();
-    let Some(resolution) = resolve(session, request, &[]) else { return Resumable { resolved: None, kept: None } };
+    let Some(resolution) = resolve(session, request) else { return Resumable { resolved: None, kept: None } };
     let (resolved, met) = assemble(&resolution, &|_| None);
     let made = session.origins.len() - before;
     let memory = Memory::of(resolution, &resolved, met, FastMap::default(), made);

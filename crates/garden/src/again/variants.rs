@@ -6,11 +6,11 @@
 //! resolving each environment alone.
 
 use crate::action::Action;
-use crate::dialect::{Met, Share, assemble};
+use crate::dialect::{Met, Share, assemble, resolved_project};
 use crate::graph::{Actions, Graph};
 use crate::ground::Ground;
 use crate::live::{LiveSet, Owners, source_key};
-use crate::resolve::{Begun, Making, Resolution, begin, resolve_begun};
+use crate::resolve::{Begun, Making, Resolution, begin, resolve, resolve_begun};
 use crate::varying::{Names, Varying};
 use ecow::EcoString;
 use purlin_model::{Request, Resolved};
@@ -37,6 +37,13 @@ pub(crate) struct Other<'s> {
 
 /// Resolves a project in several environments, and hands over each as it is done.
 pub(crate) fn resolve_all(variants: &[(Session, Request)], done: &mut dyn FnMut(Option<Resolved>)) {
+    if variants.iter().any(|(_, request)| !request.plugins.is_empty()) {
+        // Each environment is asked about on its own: a plugin may answer differently.
+        for (session, request) in variants {
+            done(resolve(session, request).map(|resolution| resolved_project(&resolution)));
+        }
+        return;
+    }
     let each = variants.iter().map(|(session, request)| begin(session, request, Varying::default()));
     let begun: Vec<Option<Begun<'_>>> = each.collect();
     let names = begun.iter().flatten().map(|begun| differing_names(begun)).fold(Names::None, Names::and);
@@ -54,7 +61,7 @@ pub(crate) fn resolve_all(variants: &[(Session, Request)], done: &mut dyn FnMut(
                     begun.ground.varying = varying.clone();
                     begun.project.vars = begun.project.vars.watched(varying);
                 }
-                let resolution = resolve_begun(begun, &[], None);
+                let resolution = resolve_begun(begun, None);
                 let (resolved, Met { shares, .. }) = assemble(&resolution, &|_| None);
                 done(Some(resolved.clone()));
                 first = Some(Other { resolution, resolved, shares });
@@ -79,7 +86,7 @@ fn resolve_like(mut begun: Begun<'_>, other: &Other<'_>) -> Resolved {
     if let Some(other) = other {
         begun.ground.go_on_from(&other.resolution.ground);
     }
-    let resolution = resolve_begun(begun, &[], other);
+    let resolution = resolve_begun(begun, other);
     let Some(other) = other else { return assemble(&resolution, &|_| None).0 };
     let recall = |key: &str| {
         let is_recalled = resolution.shared.recalled.contains(key);

@@ -259,7 +259,7 @@ impl Project for GardenProject<'_> {
         }
         let sibling = self.session().sibling();
         let resolve_all = || {
-            if let Some(resolution) = resolve(&sibling, self.resolution.ground.request, &[]) {
+            if let Some(resolution) = resolve(&sibling, self.resolution.ground.request) {
                 reached.iter().for_each(|node| drop(resolution.action(&node.id)));
             }
         };

@@ -93,12 +93,7 @@ impl<'s> Stage<'s> {
     }
 
     /// Runs a program in the project's folder. Each line of its output is shown.
-    pub fn program(
-        &self,
-        words: Vec<String>,
-        env: Vec<(String, String)>,
-        show: &mut dyn FnMut(Stream, &str),
-    ) -> Given {
+    pub fn program(&self, words: Vec<String>, env: Vec<(String, String)>, show: &mut dyn FnMut(Stream, &str)) -> Given {
         let env = self.env.iter().cloned().chain(env).collect();
         let command = Command { words, shell: false, folder: self.root.clone(), env };
         let mut capture = Capture::new(&self.mask, None);

@@ -9,7 +9,7 @@ use purlin_garden::resolve::{Resolution, resolve};
 pub(super) fn open<'p>(site: &Site<'p, '_>) -> Result<Box<dyn Project + 'p>, Refused> {
     let find = || match site.opening.purpose {
         Purpose::Dev => resolve_first(site.session, site.request),
-        _ => resolve(site.session, site.request, &[]),
+        _ => resolve(site.session, site.request),
     };
     let (resolution, is_sound) = site.session.sink.succeeds(find);
     // What was brought up can be seen and taken down although something else is wrong.

@@ -3,7 +3,7 @@
 use super::{Purpose, Refused, Site};
 use crate::action::Kind;
 use crate::engine::Project;
-use crate::skaffold::{Deploying, Settings, SkaffoldProject, deploy_name};
+use crate::skaffold::{DEV, Deploying, Settings, SkaffoldProject, deploy_name};
 use purlin_skaffold::dialect::configs_in;
 use purlin_skaffold::validate::{Scope, Tags, validate};
 use purlin_value::path;
@@ -56,7 +56,7 @@ pub(super) fn open<'p>(site: &Site<'p, '_>) -> Result<Box<dyn Project + 'p>, Ref
 fn mode(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Run(kind) => kind.name(),
-        Purpose::Dev => "dev",
+        Purpose::Dev => DEV,
         Purpose::Compare | Purpose::Look => "build",
     }
 }

@@ -24,6 +24,11 @@ pub struct Live {
     _echo: Echo,
 }
 
+/// Whether this process is in the foreground of its terminal: the system stops others that read or change it.
+pub fn is_foreground() -> bool {
+    tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == getpgrp())
+}
+
 /// Keeps the terminal from showing `^C`, which would shift the progress lines by one.
 struct Echo(Option<Termios>);
 
@@ -31,7 +36,7 @@ impl Echo {
     fn off() -> Self {
         let terminal = std::io::stdin();
         let Ok(before) = tcgetattr(&terminal) else { return Echo(None) };
-        if !Echo::is_ours() {
+        if !is_foreground() {
             return Echo(None);
         }
         let mut quiet = before.clone();
@@ -39,16 +44,11 @@ impl Echo {
         let is_set = tcsetattr(&terminal, OptionalActions::Now, &quiet).is_ok();
         Echo(is_set.then_some(before))
     }
-
-    /// Whether this process is in the foreground: the system stops other processes that change the terminal.
-    fn is_ours() -> bool {
-        tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == getpgrp())
-    }
 }
 
 impl Drop for Echo {
     fn drop(&mut self) {
-        if let Some(before) = self.0.as_ref().filter(|_| Echo::is_ours()) {
+        if let Some(before) = self.0.as_ref().filter(|_| is_foreground()) {
             let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
         }
     }

@@ -7,7 +7,7 @@ mod spans;
 mod trace;
 
 pub use json::JsonLines;
-pub use live::Live;
+pub use live::{Live, is_foreground};
 pub use plain::Plain;
 pub use spans::{Context, Spans};
 pub use trace::Trace;

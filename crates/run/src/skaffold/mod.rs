@@ -32,8 +32,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use deploy::{Deploying, deploy_name};
 use deploy::When;
+pub use deploy::{Deploying, deploy_name};
 
 /// Options of a run apart from its configurations.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +61,12 @@ pub struct Settings {
     /// The run mode, as passed to Dockerfiles.
     pub mode: &'static str,
 }
+
+/// The mode of a run in which images are built again and again.
+pub const DEV: &str = "dev";
+
+/// Length of the mark of contents in a tag.
+const MARK: usize = 12;
 
 /// One test of an image.
 struct Case<'p, 'f> {
@@ -361,7 +367,19 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
             self.session.sink.push(warning);
             "latest".to_owned()
         });
-        if tag.is_empty() { name } else { format!("{name}:{tag}") }
+        match (tag.is_empty(), self.content_mark(&artifact.image)) {
+            (true, _) => name,
+            (false, Some(mark)) => format!("{name}:{tag}-{mark}"),
+            (false, None) => format!("{name}:{tag}"),
+        }
+    }
+
+    /// While a project is worked on, tags differ when contents do: otherwise a cluster would keep the first image.
+    fn content_mark(&self, image: &str) -> Option<&str> {
+        if self.settings.mode != DEV || self.settings.tag.is_some() {
+            return None;
+        }
+        self.keys.get(image)?.key.get(..MARK)
     }
 
     fn tag(&self, at: usize) -> Result<String, String> {
@@ -459,10 +477,10 @@ impl Project for SkaffoldProject<'_, '_> {
         self.settings.root.clone()
     }
 
-    /// Hooks after the deploy are part of it.
-    fn follower(&self, kind: Kind) -> Option<usize> {
-        let is_after = |role: &Role| matches!(role, Role::Hooks(When::After));
-        (kind == Kind::Deploy).then(|| self.roles.iter().position(is_after))?
+    /// Hooks around the deploy are part of it.
+    fn accompanies(&self, node: usize) -> Option<usize> {
+        matches!(self.roles.get(node), Some(Role::Hooks(_)))
+            .then(|| self.roles.iter().position(|role| matches!(role, Role::Deploy)))?
     }
 
     fn cluster_deploy(&self, node: usize) -> Option<Arc<ClusterDeploy>> {

@@ -5,7 +5,7 @@
 
 use crate::files::{Files, Read};
 use crate::seed::Seed;
-use crate::world::{Command, Entry, Fetched, Moment, Output, Remote, Stat, World, WorldError};
+use crate::world::{Bounds, Command, Entry, Fetched, Moment, Output, Remote, Stat, World, WorldError};
 use std::sync::Arc;
 
 /// A world and the record of its reads.
@@ -109,6 +109,10 @@ impl World for Recorded {
 
     fn run(&self, command: &Command) -> Result<Output, WorldError> {
         self.world.run(command)
+    }
+
+    fn run_within(&self, command: &Command, bounds: Bounds) -> Result<Output, WorldError> {
+        self.world.run_within(command, bounds)
     }
 
     fn fetch(&self, remote: &Remote) -> Result<Fetched, WorldError> {

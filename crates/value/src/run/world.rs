@@ -122,6 +122,15 @@ pub struct Command {
     pub stdin: Vec<u8>,
 }
 
+/// What a command may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Maximum number of bytes that it prints, on each of its two streams.
+    pub bytes: u64,
+    /// Maximum number of seconds.
+    pub seconds: u64,
+}
+
 /// The result of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
@@ -235,6 +244,11 @@ pub trait World: Send + Sync {
 
     /// Runs a command, if allowed.
     fn run(&self, command: &Command) -> Result<Output, WorldError>;
+
+    /// The same within bounds: a command that prints more or takes longer is ended, and that is an error.
+    fn run_within(&self, command: &Command, _bounds: Bounds) -> Result<Output, WorldError> {
+        self.run(command)
+    }
 
     /// Fetches something remote, if allowed.
     fn fetch(&self, remote: &Remote) -> Result<Fetched, WorldError>;

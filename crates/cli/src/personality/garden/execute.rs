@@ -29,7 +29,7 @@ const FAILED: Exit = Exit::Other(1);
 const USUAL_LINES: usize = 1_000;
 
 /// Names separated by spaces or commas, as in Garden; commas between braces are part of a pattern.
-fn split_names(names: &[&str]) -> Vec<String> {
+pub(super) fn split_names(names: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for name in names {
         let (mut start, mut depth) = (0, 0_usize);
@@ -49,11 +49,31 @@ fn split_names(names: &[&str]) -> Vec<String> {
     found.into_iter().map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
+/// `publish`: builds images, and pushes them under their published names.
+pub(super) fn publish(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    format: Format,
+    names: &[&str],
+) -> Result<Exit, Exit> {
+    carry(invocation, flags, format, (Kind::Build, true), names)
+}
+
 pub(super) fn run(
     invocation: &mut Invocation<'_>,
     flags: &Flags,
     format: Format,
     kind: Kind,
+    names: &[&str],
+) -> Result<Exit, Exit> {
+    carry(invocation, flags, format, (kind, false), names)
+}
+
+fn carry(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    format: Format,
+    (kind, push): (Kind, bool),
     names: &[&str],
 ) -> Result<Exit, Exit> {
     let mut names = split_names(names);
@@ -82,12 +102,12 @@ pub(super) fn run(
         },
         output: AnswerFormat::Text,
         timings: None,
-        push: false,
+        push,
         clusters: clusters(invocation),
         dry_run: false,
         since: None,
     };
-    let project = garden(invocation, &session, &request)?;
+    let project = garden(invocation, &session, &request)?.pushing(push);
     if session.sink.has_errors() {
         return Err(report(invocation, &session, Style::default()));
     }
@@ -161,7 +181,7 @@ pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&
 }
 
 /// The project; what is wrong with it is reported.
-fn garden<'s>(
+pub(super) fn garden<'s>(
     invocation: &mut Invocation<'_>,
     session: &'s Session,
     request: &'s Request,

@@ -70,7 +70,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("only-deploys", &["get status"]),
     ("skip-detail", &["get status"]),
     ("force", &["build", "deploy", "run", "test", "cleanup deploy", "cleanup namespace"]),
-    ("force-build", &["deploy", "run", "test"]),
+    ("force-build", &["deploy", "publish", "run", "test"]),
     ("name", &["test"]),
     ("n", &["test"]),
     ("with-dependants", &["build", "deploy", "cleanup deploy"]),

@@ -224,6 +224,19 @@ fn hand_out(invocation: &mut Invocation<'_>, flags: &Flags, is_quiet: bool, text
     written.map_err(|error| invocation.refuse(&format!("could not write: {error}"), Exit::Io))
 }
 
+/// The clusters of a command line.
+pub(super) fn clusters(invocation: &Invocation<'_>, flags: &Flags) -> Clusters {
+    Clusters {
+        env: invocation.env.clone(),
+        kubeconfig: flags.text("kubeconfig").map(|file| invocation.cwd.join(file)),
+        context: flags.text("kube-context").map(str::to_owned),
+        allow_exec: flags.switch("allow-exec", false),
+        // Skaffold behaves like `kubectl apply`, which takes over fields set by others.
+        force_conflicts: true,
+        ..Clusters::default()
+    }
+}
+
 /// Inputs of a deploy apart from the configurations.
 fn deploying(
     invocation: &Invocation<'_>,
@@ -235,19 +248,10 @@ fn deploying(
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         (name.to_owned(), value.to_owned())
     };
-    let clusters = Clusters {
-        env: invocation.env.clone(),
-        kubeconfig: flags.text("kubeconfig").map(|file| invocation.cwd.join(file)),
-        context: flags.text("kube-context").map(str::to_owned),
-        allow_exec: flags.switch("allow-exec", false),
-        // Skaffold behaves like `kubectl apply`, which takes over fields set by others.
-        force_conflicts: true,
-        ..Clusters::default()
-    };
     Deploying {
         name: deploy_name(project.root(), configs),
         engines: purlin_compiler::ENGINES,
-        clusters: Arc::new(clusters),
+        clusters: Arc::new(clusters(invocation, flags)),
         namespace: flags.text("namespace").filter(|namespace| !namespace.is_empty()).map(str::to_owned),
         labels: flags.list("label").iter().map(label).collect(),
         wait: flags.text("status-check").map(|_| flags.switch("status-check", true)),

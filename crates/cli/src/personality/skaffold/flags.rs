@@ -19,10 +19,11 @@ enum Takes {
 use Takes::{List, Switch, Text};
 
 /// Commands that read a configuration.
-const READING: &[&str] = &["build", "delete", "deploy", "diagnose", "inspect", "render", "run", "test"];
+const READING: &[&str] = &["build", "delete", "deploy", "dev", "diagnose", "inspect", "render", "run", "test"];
 
 /// Commands that have an option for the Kubernetes context.
-const WITH_CONTEXT: &[&str] = &["build", "config", "delete", "deploy", "inspect", "render", "run", "test"];
+const WITH_CONTEXT: &[&str] =
+    &["apply", "build", "config", "delete", "deploy", "dev", "inspect", "render", "run", "test"];
 
 /// All flags: long name, short name, number of values, and the commands that have them; an empty list means all.
 #[rustfmt::skip]
@@ -39,14 +40,14 @@ const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("kube-context", ' ', Text, WITH_CONTEXT),
     ("config", 'c', Text, &["build", "config", "delete", "deploy", "diagnose", "render", "run", "test"]),
     ("global", 'g', Switch, &["config"]),
-    ("kubeconfig", ' ', Text, READING),
+    ("kubeconfig", ' ', Text, &["apply", "build", "delete", "deploy", "dev", "diagnose", "inspect", "render", "run", "test"]),
     ("sync-remote-cache", ' ', Text, &[]),
     ("remote-cache-dir", ' ', Text, &[]),
     ("offline", ' ', Switch, &["render"]),
     ("digest-source", ' ', Text, &["render", "run"]),
     ("images", 'i', List, &["deploy", "render", "test"]),
     ("build-artifacts", 'a', Text, &["deploy", "render", "test"]),
-    ("namespace", 'n', Text, &["build", "delete", "deploy", "inspect", "render", "run"]),
+    ("namespace", 'n', Text, &["apply", "build", "delete", "deploy", "dev", "inspect", "render", "run"]),
     ("label", 'l', List, &["deploy", "render", "run"]),
     ("default-repo", 'd', Text, &["build", "delete", "deploy", "render", "run", "test"]),
     ("version", ' ', Text, &["fix"]),
@@ -75,11 +76,11 @@ const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("cache-artifacts", ' ', Switch, &["build", "render", "run"]),
     ("build-concurrency", ' ', Text, &["build", "deploy", "run"]),
     ("insecure-registry", ' ', List, &["build", "run"]),
-    ("skip-tests", ' ', Switch, &["build", "run"]),
-    ("status-check", ' ', Switch, &["deploy", "run"]),
+    ("skip-tests", ' ', Switch, &["build", "dev", "run"]),
+    ("status-check", ' ', Switch, &["apply", "deploy", "run"]),
     ("auto-create-config", ' ', Switch, &["run"]),
     ("check-cluster-node-platforms", ' ', Switch, &["build", "run"]),
-    ("cleanup", ' ', Switch, &["run"]),
+    ("cleanup", ' ', Switch, &["dev", "run"]),
     ("detect-minikube", ' ', Switch, &["build", "delete", "deploy", "run"]),
     ("enable-rpc", ' ', Switch, &["build", "deploy", "render", "run", "test"]),
     ("event-log-file", ' ', Text, &["build", "deploy", "render", "run", "test"]),
@@ -115,6 +116,12 @@ const NO_EFFECT: &[&str] = &[
 /// Unsupported flags of the original, with the value that disables them; `None` means that every value is unsupported.
 const UNSUPPORTED: &[(&str, Option<&str>)] = &[
     ("auto", Some("false")),
+    ("auto-build", Some("true")),
+    ("auto-deploy", Some("true")),
+    ("auto-sync", Some("false")),
+    ("trigger", Some("notify")),
+    ("watch-image", None),
+    ("watch-poll-interval", None),
     ("cache-file", None),
     ("cloud-run-location", None),
     ("cloud-run-project", None),

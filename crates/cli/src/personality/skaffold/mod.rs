@@ -1,14 +1,15 @@
 //! `purlin skaffold`: the commands of Skaffold that need no cluster, with its own arguments.
 
+mod apply;
 mod commands;
 mod execute;
 mod find_configs;
 mod flags;
+mod follow;
 mod global;
 mod inspect;
 mod repositories;
 mod surroundings;
-
 
 use super::Personality;
 use crate::disk::Permissions;
@@ -41,6 +42,8 @@ pub(super) const SKAFFOLD: Personality = Personality {
         ("test", "commands that test images (`--build-artifacts`)"),
         ("deploy", "the manifests, with images that were built before, to a cluster"),
         ("run", "`build`, `test` and `deploy`"),
+        ("dev", "`run`, and again what changes affect; what was deployed is taken down at the end"),
+        ("apply FILE…", "manifests, to a cluster"),
         ("delete", "what was deployed, taken down"),
         ("diagnose", "the resolved configuration (`--yaml-only`)"),
         ("inspect build-env|modules|profiles|tests|…", "parts of the configuration as JSON"),
@@ -81,7 +84,7 @@ pub(super) const SKAFFOLD: Personality = Personality {
         ("    --allow-path DIR", "allow reading below DIR"),
     ],
     refused: &[
-        "apply", "completion", "credits", "debug", "dev", "exec", "filter",
+        "completion", "credits", "debug", "exec", "filter",
         "generate-pipeline", "init", "lint", "lsp", "survey", "verify",
     ],
     run,
@@ -101,6 +104,8 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
         "deploy" => execute::deploy(invocation, &flags, false),
         "run" => execute::deploy(invocation, &flags, true),
         "delete" => execute::delete(invocation, &flags),
+        "dev" => follow::dev(invocation, &flags),
+        "apply" => apply::apply(invocation, &flags),
         "diagnose" => commands::diagnose(invocation, &flags),
         "render" => commands::render(invocation, &flags),
         "fix" => commands::fix(invocation, &flags),

@@ -1,4 +1,6 @@
-//! `purlin dev`: runs actions, watches the files that were read for them, and runs the actions that a change affects.
+//! `purlin dev`: runs actions of any project, watches the files that were read for them, and runs the actions that a change affects.
+
+mod asked;
 
 use super::Context;
 use super::run::{Order, Place, choose_builder, clusters, conclude, detected, open, opening, reporter, usual_jobs};
@@ -7,10 +9,11 @@ use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::run_args::DevFlags;
 use crate::watch::Watch;
+use asked::{Asked, HELP};
 use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::due::{Due, Memory};
-use purlin_run::engine::{Options, Project, Run};
+use purlin_run::engine::{Options, Project, Run, accompanying, reachable};
 use purlin_run::follow::Follow;
 use purlin_run::local::persistent::Started;
 use purlin_run::open::{Forest, Opening, Past, Purpose, Room};
@@ -19,28 +22,39 @@ use purlin_run::select::{Wanted, select_ids};
 use purlin_run::stop::Level;
 use purlin_run::store::Store;
 use purlin_value::{Session, path};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
+use std::time::SystemTime;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &DevFlags) -> Result<Exit, Exit> {
     choose_builder(cx.invocation, flags.builder.as_deref());
     let mut watch = Watch::new().map_err(|error| cx.io(&format!("could not watch files: {error}")))?;
-    let mut dev = Dev::default();
-    let mut changed = Vec::new();
+    let is_for_people = flags.output == AnswerFormat::Text;
+    let is_interactive = is_for_people && cx.invocation.terminal && cx.invocation.last;
+    let lines = is_interactive.then(asked::listen).flatten();
+    let mut dev = Dev { lines, ..Dev::default() };
+    let mut cause = Cause::default();
     let mut is_first = true;
     loop {
-        if let Err(Exit::Usage) = dev.round(cx, flags, &mut watch, &changed) {
+        if let Err(Exit::Usage) = dev.round(cx, flags, &mut watch, &cause)
+            && is_first
+        {
             dev.leave_nothing(cx.invocation);
             return Err(Exit::Usage);
         }
-        if std::mem::replace(&mut is_first, false) {
-            let _ = writeln!(cx.invocation.stderr, "watching {} files; Ctrl-C ends", watch.len());
-        } else {
-            let _ = writeln!(cx.invocation.stderr, "watching");
+        if !cause.again.is_empty() {
+            // What uses the outputs of an action that ran again may be affected.
+            cause = Cause::default();
+            continue;
         }
-        let look = Look { colour: cx.style.colour, ..Look::default() };
-        match watch.wait(&mut || dev.goes_on(cx.invocation, look)) {
-            Some(paths) => changed = paths,
+        if !dev.goes_on(cx.invocation, flags.output, Look::default()) {
+            break;
+        }
+        dev.tell_watching(cx.invocation, flags.output, watch.len(), std::mem::replace(&mut is_first, false));
+        match dev.wait(cx, flags, &mut watch) {
+            Some(next) => cause = next,
             None => break,
         }
     }
@@ -50,12 +64,22 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &DevFlags) -> Result<Exit, Ex
     Ok(signal.filter(|signal| *signal != INTERRUPT).map_or(Exit::Ok, |signal| Exit::Other(128 + signal)))
 }
 
+/// Why a round begins; without a cause it is the first one, or follows one that was asked for.
+#[derive(Default)]
+struct Cause {
+    changed: Vec<PathBuf>,
+    /// Ids or names of actions to run although they are done; `*` means all.
+    again: Vec<String>,
+}
+
 /// The number of the signal that Ctrl-C sends.
 const INTERRUPT: i32 = 2;
 
 /// State that is kept between rounds.
 #[derive(Default)]
 struct Dev {
+    /// What a person types.
+    lines: Option<Receiver<Asked>>,
     place: Option<Place>,
     memory: Memory,
     /// The processes that ran before this command; they are not ours to end.
@@ -77,14 +101,76 @@ struct Kept {
 
 impl Dev {
     /// Shows new output of running processes. Returns whether to continue watching.
-    fn goes_on(&mut self, invocation: &mut Invocation<'_>, look: Look) -> bool {
+    fn goes_on(&mut self, invocation: &mut Invocation<'_>, output: AnswerFormat, look: Look) -> bool {
         let Some(place) = &self.place else { return true };
         // The stream hides secrets.
         for (id, line) in self.follow.look(&place.store) {
             let name = id.split('@').next().unwrap_or(&id);
-            let _ = writeln!(invocation.stderr, "{}", look.output(name, &line));
+            let _ = match output {
+                AnswerFormat::Text => writeln!(invocation.stderr, "{}", look.output(name, &line)),
+                AnswerFormat::Json => {
+                    let event = json!({ "event": "output", "id": name, "stream": "stdout", "text": line });
+                    writeln!(invocation.stdout, "{event}")
+                }
+            };
         }
         place.stop.level() == Level::Going
+    }
+
+    fn tell_watching(&self, invocation: &mut Invocation<'_>, output: AnswerFormat, files: usize, is_first: bool) {
+        let keys = if self.lines.is_some() { format!("; {HELP}") } else { String::new() };
+        let _ = match output {
+            AnswerFormat::Json => writeln!(invocation.stdout, "{}", json!({ "event": "watching", "files": files })),
+            AnswerFormat::Text if is_first => {
+                writeln!(invocation.stderr, "watching {files} files; Ctrl-C ends{keys}")
+            }
+            AnswerFormat::Text => writeln!(invocation.stderr, "watching"),
+        };
+        let _ = invocation.stdout.flush();
+    }
+
+    /// Waits for the cause of the next round. `None` if there is no further one.
+    fn wait(&mut self, cx: &mut Context<'_, '_>, flags: &DevFlags, watch: &mut Watch) -> Option<Cause> {
+        let look = Look { colour: cx.style.colour, ..Look::default() };
+        let mut asked = None;
+        loop {
+            let changed = watch.wait(&mut || {
+                asked = self.lines.as_ref().and_then(|lines| lines.try_recv().ok());
+                asked.is_none() && self.goes_on(cx.invocation, flags.output, look)
+            });
+            if let Some(changed) = changed {
+                return Some(Cause { changed, ..Cause::default() });
+            }
+            match asked.take()? {
+                Asked::All => return Some(Cause { again: vec!["*".to_owned()], ..Cause::default() }),
+                Asked::Again(name) => return Some(Cause { again: vec![name], ..Cause::default() }),
+                Asked::Stop(name) => self.stop_one(cx.invocation, &name),
+                Asked::Help => {
+                    let _ = writeln!(cx.invocation.stderr, "{HELP}");
+                }
+                Asked::Quit => return None,
+            }
+        }
+    }
+
+    /// Ends the process of one action. It is started again when a change affects it, or when that is asked for.
+    fn stop_one(&self, invocation: &mut Invocation<'_>, name: &str) {
+        let Some(place) = &self.place else { return };
+        let is_meant = |id: &str| {
+            let own = id.split('@').next().unwrap_or(id);
+            own == name || own.split_once('.').is_some_and(|(_, own)| own == name)
+        };
+        let running = |id: &String| Started::read(&place.store.deploy_note(id)).filter(Started::is_alive);
+        match place.store.ids().iter().filter(|id| is_meant(id)).find_map(|id| Some((id.clone(), running(id)?))) {
+            Some((id, started)) => {
+                started.end();
+                place.store.deploy_note(&id).remove();
+                let _ = writeln!(invocation.stderr, "{}: ended", id.split('@').next().unwrap_or(&id));
+            }
+            None => {
+                let _ = writeln!(invocation.stderr, "no process of `{name}` is running");
+            }
+        }
     }
 
     /// Resolves, announces the affected actions, and runs them.
@@ -93,18 +179,19 @@ impl Dev {
         cx: &mut Context<'_, '_>,
         flags: &DevFlags,
         watch: &mut Watch,
-        changed: &[PathBuf],
+        cause: &Cause,
     ) -> Result<(), Exit> {
+        let begun = SystemTime::now();
         let opening = opening(cx, Purpose::Dev, false, clusters(cx, &flags.target, &flags.cluster, false));
         let kept = self.kept.take();
         let kept = kept.filter(|kept| !kept.session.origins.has_outgrown(kept.origins));
         if let Some(Kept { session, request, past, origins }) = kept {
-            let names: Option<Vec<String>> = changed.iter().map(|path| name_in(&session, path)).collect();
+            let names: Option<Vec<String>> = cause.changed.iter().map(|path| name_in(&session, path)).collect();
             if let Some(names) = names {
                 let session = session.continued(&names).twin();
                 let followed = past.follow((&session, &request), &opening, &names).map(|project| {
                     cx.invocation.veil.hide(project.secrets());
-                    self.carry_out(cx, flags, watch, changed, (&session, project, &opening))
+                    self.carry_out(cx, flags, (&mut *watch, begun), cause, (&session, project, &opening))
                 });
                 if let Some(past) = followed {
                     self.kept = past?.map(|past| Kept { session, request, past, origins });
@@ -117,9 +204,9 @@ impl Dev {
             let forest = Forest::new();
             let room = Room::new(&forest);
             match open(cx, row, &room, (&session, &request), &opening) {
-                Ok(project) => self.carry_out(cx, flags, watch, changed, (&session, project, &opening))?,
+                Ok(project) => self.carry_out(cx, flags, (&mut *watch, begun), cause, (&session, project, &opening))?,
                 Err(exit) => {
-                    watch.add(&session);
+                    watch.add_since(&session, Some(begun));
                     return Err(exit);
                 }
             }
@@ -134,16 +221,17 @@ impl Dev {
         &mut self,
         cx: &mut Context<'_, '_>,
         flags: &DevFlags,
-        watch: &mut Watch,
-        changed: &[PathBuf],
+        (watch, begun): (&mut Watch, SystemTime),
+        cause: &Cause,
         (session, project, opening): (&Session, Box<dyn Project + '_>, &Opening),
     ) -> Result<Option<Past>, Exit> {
         let style = cx.style;
         if session.sink.has_errors() {
-            watch.add(session);
+            watch.add_since(session, Some(begun));
             return Err(cx.report(session));
         }
-        let chosen = select_ids(project.nodes(), &flags.nodes).map_err(|message| cx.usage(&message))?;
+        let mut chosen = select_ids(project.nodes(), &flags.nodes).map_err(|message| cx.usage(&message))?;
+        chosen.extend(accompanying(project.as_ref(), &reachable(project.nodes(), &chosen)));
         if self.place.is_none() {
             let place = Place::new(cx.invocation, &project.root())?;
             self.before = running(project.as_ref(), &place.store);
@@ -154,8 +242,13 @@ impl Dev {
         // Other processes may have run something since.
         let _ = place.store.refresh();
         let due = Due::find(project.as_ref(), &place.store, &place.stop, &chosen, &self.memory);
-        announce(cx.invocation, project.as_ref(), &due, changed);
-        watch.add(session);
+        let due = match cause.again.as_slice() {
+            [] => due,
+            [all] if all == "*" => due.with(&chosen),
+            names => due.with(&select_ids(project.nodes(), names).map_err(|message| cx.usage(&message))?),
+        };
+        announce(cx.invocation, project.as_ref(), &due, &cause.changed, flags.output);
+        watch.add_since(session, Some(begun));
         if session.sink.has_errors() {
             return Err(cx.report(session));
         }
@@ -168,9 +261,10 @@ impl Dev {
             options: Options {
                 jobs: flags.jobs.unwrap_or_else(usual_jobs),
                 settled: due.settled.clone(),
+                force: !cause.again.is_empty(),
                 ..Options::default()
             },
-            output: AnswerFormat::Text,
+            output: flags.output,
             timings: None,
             push: false,
             clusters: opening.clusters.clone(),
@@ -190,7 +284,7 @@ impl Dev {
         };
         self.follow.meet(&place.store);
         // Adds files of actions that were resolved only now.
-        watch.add(session);
+        watch.add_since(session, Some(begun));
         summary.failed_mut().for_each(|failure| project.locate(failure));
         self.memory.note(project.as_ref(), &due, &summary);
         let past = project.into_past(!session.sink.has_errors());
@@ -221,7 +315,13 @@ fn name_in(session: &Session, file: &Path) -> Option<String> {
 }
 
 /// Announces changed files and affected actions before anything runs.
-fn announce(invocation: &mut Invocation<'_>, project: &dyn Project, due: &Due, changed: &[PathBuf]) {
+fn announce(
+    invocation: &mut Invocation<'_>,
+    project: &dyn Project,
+    due: &Due,
+    changed: &[PathBuf],
+    output: AnswerFormat,
+) {
     let names: Vec<&str> = due.nodes.iter().filter_map(|node| Some(project.nodes().get(*node)?.id.as_str())).collect();
     let root = project.root();
     let files: Vec<String> =
@@ -232,7 +332,13 @@ fn announce(invocation: &mut Invocation<'_>, project: &dyn Project, due: &Due, c
         (files, []) => format!("changed: {}; no action is affected", files.join(", ")),
         (files, names) => format!("changed: {}; affected: {}", files.join(", "), names.join(", ")),
     };
-    let _ = writeln!(invocation.stderr, "{what}");
+    let _ = match output {
+        AnswerFormat::Text => writeln!(invocation.stderr, "{what}"),
+        AnswerFormat::Json => {
+            let event = json!({ "event": "affected", "files": files, "actions": names });
+            writeln!(invocation.stdout, "{event}")
+        }
+    };
 }
 
 /// The Deploys with running processes.
