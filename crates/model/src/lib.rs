@@ -30,7 +30,8 @@ pub use json_schema::json_schema;
 pub use options::{ChartOptions, SetSource, SkaffoldOptions, ToscaOptions};
 pub use order::INSTALL_ORDER;
 pub use project::{
-    Declared, Dependency, Evaluator, Manifest, Node, OwnPolicy, Plugin, PolicyRules, Request, Resolved, SetFlag, SetKind,
+    Declared, Dependency, Evaluator, Manifest, Node, OwnPolicy, Plugin, PolicyRules, Request, Resolved, SetFlag,
+    SetKind,
 };
 pub use schema::{Edition, Entity, Field, Kind, Literal, Merge, Schema, Shape, entity, field};
 pub use walk::{Instance, Place, Slot};
