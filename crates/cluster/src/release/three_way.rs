@@ -215,11 +215,10 @@ fn diff_maps(from: &Object, to: &Object, typed: Typed, looks: Looks) -> Object {
                 patch.insert(key.clone(), wanted.clone());
             }
             None => {}
-            Some(known) if !is_same_kind(known, wanted) => {
-                if looks.additions {
-                    patch.insert(key.clone(), wanted.clone());
-                }
+            Some(known) if !is_same_kind(known, wanted) && looks.additions => {
+                patch.insert(key.clone(), wanted.clone());
             }
+            Some(known) if !is_same_kind(known, wanted) => {}
             Some(known) => diff_values(key, known, wanted, &mut patch, typed, looks),
         }
     }
@@ -241,11 +240,10 @@ fn diff_values(key: &str, known: &Json, wanted: &Json, patch: &mut Object, typed
     let (inner, strategy) = typed.field(key);
     let looks = Looks { retains: strategy.retains_keys, ..looks };
     match (known, wanted) {
-        (Json::Object(_), Json::Object(_)) if strategy.is_replaced => {
-            if looks.additions {
-                patch.insert(key.to_owned(), wanted.clone());
-            }
+        (Json::Object(_), Json::Object(_)) if strategy.is_replaced && looks.additions => {
+            patch.insert(key.to_owned(), wanted.clone());
         }
+        (Json::Object(_), Json::Object(_)) if strategy.is_replaced => {}
         (Json::Object(known), Json::Object(wanted)) => {
             let found = diff_maps(known, wanted, inner, looks);
             if !found.is_empty() {
