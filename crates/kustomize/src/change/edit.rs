@@ -3,7 +3,7 @@
 //! Collections are shared; changed ones are copied on the way. It must not know resources.
 
 use ecow::EcoString;
-use purlin_value::{Data, List, Map, Value};
+use purlin_value::{Data, List, Map, Origins, Value};
 use std::sync::Arc;
 
 /// The map of a value, created if missing.
@@ -36,6 +36,12 @@ pub fn as_list(value: &mut Value) -> Option<&mut List> {
 /// Sets a key of a map.
 pub fn set(value: &mut Value, key: &str, to: Value) {
     map(value).insert(EcoString::from(key), to);
+}
+
+/// A value in the place of another one, which its origin keeps.
+pub fn over(origins: &Origins, new: Value, old: &Value, rule: &'static str) -> Value {
+    let origin = origins.chosen(new.origin, rule, vec![old.origin]);
+    new.with_origin(origin)
 }
 
 /// Removes a key from a map, keeping the order of the rest.

@@ -1,6 +1,6 @@
 //! Images and numbers of replicas.
 
-use crate::edit::{as_list, as_map, text};
+use crate::edit::{as_list, as_map, over, text};
 use crate::fieldspec::{FieldSpec, visit};
 use crate::identity::{Gvk, Id};
 use crate::index::{Index, STEPS_PER_IMAGES, work_of_all};
@@ -199,7 +199,7 @@ pub fn replicas(
             found = true;
             if spec.of.selects(&own) {
                 visit(&mut resource.value, &spec.path, spec.create, &mut |field| {
-                    *field = count.clone();
+                    *field = over(&session.origins, count.clone(), field, "replicas");
                     Ok(())
                 })
                 .map_err(|why| wrong(session, rule, why))?;

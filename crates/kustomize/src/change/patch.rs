@@ -1,6 +1,6 @@
 //! Patches: strategic merges and JSON patches, from files or inline, for targets or for the resources they name.
 
-use crate::edit::{as_list, as_map, text};
+use crate::edit::{as_list, as_map, over, text};
 use crate::index::Index;
 use crate::kustomization::{BYTES_PER_WRITTEN, Kustomization, Problem, spend, wrong};
 use crate::names::scalar_text;
@@ -14,7 +14,7 @@ use purlin_syntax::{Diagnostic, Flavor, Source};
 use purlin_value::lazy::ENTRY_BYTES;
 use purlin_value::rules::LIMIT_OUTPUT;
 use purlin_value::weight::weight;
-use purlin_value::{MergeKeys, Session, Value, path, value_of};
+use purlin_value::{Map, MergeKeys, Origins, Session, Value, path, value_of};
 use std::sync::Arc;
 
 /// Groups whose lists are joined by key.
@@ -29,8 +29,10 @@ pub fn patched(session: &Session, object: &Value, patch: &Value, kind: &str) -> 
     match kind {
         "json" if patch.as_list().is_some() => apply_operations(session, patch, &mut resource)?,
         "json" => return Err(wrong(session, patch, "a patch of type `json` is a list of operations".to_owned()).into()),
-        "merge" => strategic::merge(&mut resource.value, patch, "", Lists::Replaced),
-        "strategic" if is_native(&resource) => strategic::merge(&mut resource.value, patch, "", Lists::Interleaved),
+        "merge" => drop(strategic::merge(&mut resource.value, patch, Lists::Replaced, &session.origins)),
+        "strategic" if is_native(&resource) => {
+            strategic::merge(&mut resource.value, patch, Lists::Interleaved, &session.origins);
+        }
         "strategic" => {
             let message =
                 format!("{} is not a kind of Kubernetes itself, so it has no strategic patches", resource.kind());
@@ -276,7 +278,7 @@ fn apply_strategic(
     if !keep_name || !keep_kind {
         resource.remember();
     }
-    let lost = strategic::merge_noting(&mut resource.value, patch, "", lists);
+    let lost = strategic::merge(&mut resource.value, patch, lists, &session.origins);
     lost.iter().for_each(|item| warn_of_lost(session, item, resource));
     strategic::drop_unwritten(session, &mut resource.value, "", lists);
     if keep_name {
@@ -312,7 +314,7 @@ fn apply_operations(session: &Session, operations: &Value, resource: &mut Resour
     let before = resource.clone();
     for operation in operations.as_list().unwrap_or_default() {
         charge(session, operation, &resource.value)?;
-        if let Err(why) = operate(&mut resource.value, operation) {
+        if let Err(why) = operate(&mut resource.value, operation, &session.origins) {
             let name = format!("{} `{}`", before.kind(), before.name());
             let message =
                 format!("`{}` of `{}` fails in {name}: {why}", text(operation, &["op"]), text(operation, &["path"]));
@@ -362,21 +364,24 @@ fn entries(value: &Value) -> u64 {
     items.or_else(|| value.as_map().map(|map| map.len())).unwrap_or_default() as u64
 }
 
+/// The name of a JSON patch's rule, which `why` shows.
+const OPERATION: &str = "JSON patch";
+
 /// One operation of RFC 6902.
-fn operate(value: &mut Value, operation: &Value) -> Result<(), String> {
+fn operate(value: &mut Value, operation: &Value, origins: &Origins) -> Result<(), String> {
     let path = pointer(text(operation, &["path"]))?;
     let given = || operation.get("value").cloned().ok_or_else(|| "it has no `value`".to_owned());
     match text(operation, &["op"]) {
-        "add" => add(value, &path, given()?),
-        "replace" => replace(value, &path, given()?),
+        "add" => add(value, &path, given()?, origins),
+        "replace" => replace(value, &path, given()?, origins),
         "remove" => remove(value, &path).map(|_| ()),
         "move" => {
             let taken = remove(value, &pointer(text(operation, &["from"]))?)?;
-            add(value, &path, taken)
+            add(value, &path, taken, origins)
         }
         "copy" => {
             let copied = at(value, &pointer(text(operation, &["from"]))?)?.clone();
-            add(value, &path, copied)
+            add(value, &path, copied, origins)
         }
         "test" => {
             let wanted = given()?;
@@ -415,7 +420,7 @@ fn at<'v>(value: &'v mut Value, path: &[String]) -> Result<&'v mut Value, String
     })
 }
 
-fn add(value: &mut Value, path: &[String], given: Value) -> Result<(), String> {
+fn add(value: &mut Value, path: &[String], given: Value, origins: &Origins) -> Result<(), String> {
     let Some((last, parents)) = path.split_last() else { return Err("it names everything".to_owned()) };
     let parent = at(value, parents)?;
     if let Some(list) = as_list(parent) {
@@ -427,24 +432,34 @@ fn add(value: &mut Value, path: &[String], given: Value) -> Result<(), String> {
         return Ok(());
     }
     let map = as_map(parent).ok_or_else(|| "its parent is neither a mapping nor a list".to_owned())?;
-    map.insert(last.as_str().into(), given);
+    set_over(map, last, given, origins);
     Ok(())
 }
 
 /// Replaces an item of a list, or sets a key: the original's library does not check that it exists.
-fn replace(value: &mut Value, path: &[String], given: Value) -> Result<(), String> {
+fn replace(value: &mut Value, path: &[String], given: Value, origins: &Origins) -> Result<(), String> {
     let Some((last, parents)) = path.split_last() else {
         *value = given;
         return Ok(());
     };
     let parent = at(value, parents)?;
     if parent.as_list().is_some() {
-        *at(parent, std::slice::from_ref(last))? = given;
+        let item = at(parent, std::slice::from_ref(last))?;
+        *item = over(origins, given, item, OPERATION);
         return Ok(());
     }
     let map = as_map(parent).ok_or_else(|| "its parent is neither a mapping nor a list".to_owned())?;
-    map.insert(last.as_str().into(), given);
+    set_over(map, last, given, origins);
     Ok(())
+}
+
+/// Sets a key; the value's origin keeps the one that it replaces.
+fn set_over(map: &mut Map, key: &str, given: Value, origins: &Origins) {
+    let given = match map.get(key) {
+        Some(old) => over(origins, given, old, OPERATION),
+        None => given,
+    };
+    map.insert(key.into(), given);
 }
 
 fn remove(value: &mut Value, path: &[String]) -> Result<Value, String> {

@@ -239,7 +239,10 @@ fn put(origins: &Origins, field: &mut Value, value: &Value, delimiter: Option<(&
         _ => return Err(format!("expected {} for the field that is replaced, found `{new}`", field.kind_name())),
     };
     let pieces = || [value.origin, field.origin].map(Piece::whole).to_vec();
-    let origin = if delimiter.is_some() { origins.derived("replacements", None, pieces()) } else { value.origin };
+    let origin = match delimiter {
+        Some(_) => origins.derived("replacements", None, pieces()),
+        None => origins.chosen(value.origin, "replacements", vec![field.origin]),
+    };
     *field = Value::of(data, origin, value.taint() | field.taint());
     Ok(())
 }

@@ -3,10 +3,10 @@
 //! Joined lists are known for Kubernetes' own kinds; resources of other groups have theirs replaced. It must not know
 //! the patched resource.
 
-use crate::edit::{as_list, as_map};
+use crate::edit::{as_list, as_map, over};
 use crate::keyed;
 use ecow::EcoString;
-use purlin_value::{Data, FastMap, FastSet, Map, Session, Value};
+use purlin_value::{Data, FastMap, FastSet, Map, Origins, Session, Value};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -40,38 +40,43 @@ pub enum Lists {
     Interleaved,
 }
 
-/// Merges a patch into a value; `key` is the key both are under.
-pub fn merge(base: &mut Value, patch: &Value, key: &str, lists: Lists) {
-    merge_noting(base, patch, key, lists);
-}
+/// The rule's name, which `why` shows.
+const RULE: &str = "patch";
 
-/// The same; the answer are items of lists in the patch that the original loses.
-pub fn merge_noting(base: &mut Value, patch: &Value, key: &str, lists: Lists) -> Vec<Value> {
-    let mut how = How { lists, lost: Vec::new() };
-    join(base, patch, key, &mut how);
+/// Merges a patch into a value. Replaced values are kept in the origins of the new ones. The answer are items of lists
+/// in the patch that the original loses.
+pub fn merge(base: &mut Value, patch: &Value, lists: Lists, origins: &Origins) -> Vec<Value> {
+    let mut how = How { lists, origins, lost: Vec::new() };
+    join(base, patch, "", &mut how);
     how.lost
 }
 
 /// Mode of a merge, and the items lost by it.
-struct How {
+struct How<'o> {
     lists: Lists,
+    origins: &'o Origins,
     lost: Vec<Value>,
 }
 
-fn join(base: &mut Value, patch: &Value, key: &str, how: &mut How) {
+/// Merges the values of both under a key.
+fn join(base: &mut Value, patch: &Value, key: &str, how: &mut How<'_>) {
     let lists = how.lists;
     match (as_map(base).is_some(), patch.as_map()) {
         (true, Some(entries)) => merge_maps(base, entries, how),
-        (false, Some(_)) => *base = cleaned(patch, lists),
+        (false, Some(_)) => replace(base, patch, how),
         _ => match identity(key, patch, lists) {
             Some(keys) if base.as_list().is_some() => merge_lists(base, patch, keys, how),
-            _ if key == "finalizers" && base.as_list().is_some() => merge_texts(base, patch, lists),
-            _ => *base = cleaned(patch, lists),
+            _ if key == "finalizers" && base.as_list().is_some() => merge_texts(base, patch, how),
+            _ => replace(base, patch, how),
         },
     }
 }
 
-fn merge_maps(base: &mut Value, patch: &Map, how: &mut How) {
+fn replace(base: &mut Value, patch: &Value, how: &How<'_>) {
+    *base = over(how.origins, cleaned(patch, how.lists), base, RULE);
+}
+
+fn merge_maps(base: &mut Value, patch: &Map, how: &mut How<'_>) {
     if patch.get("$patch").and_then(Value::as_str) == Some("replace") {
         *base = cleaned(&Value::map(patch.clone()).with_origin(base.origin), how.lists);
         return;
@@ -182,11 +187,11 @@ impl Known {
 }
 
 /// Joins items of the same identity.
-fn merge_lists(base: &mut Value, patch: &Value, keys: &[&str], how: &mut How) {
+fn merge_lists(base: &mut Value, patch: &Value, keys: &[&str], how: &mut How<'_>) {
     let is_replaced =
         |item: &Value| item.get("$patch").and_then(Value::as_str).is_some_and(|directive| directive == "replace");
     match (how.lists, keys) {
-        (Lists::Interleaved, _) => interleave(base, patch, |item| identity_by(item, keys)),
+        (Lists::Interleaved, _) => interleave(base, patch, |item| identity_by(item, keys), how),
         (_, [first, second])
             if keyed::is_uneven(base, patch, [*first, *second])
                 && !patch.as_list().is_some_and(|items| items.iter().any(is_replaced)) =>
@@ -198,7 +203,7 @@ fn merge_lists(base: &mut Value, patch: &Value, keys: &[&str], how: &mut How) {
 }
 
 /// Items of the patch in its order; each other item before the first of those that followed it.
-fn interleave(base: &mut Value, patch: &Value, identity: impl Fn(&Value) -> Option<Identity>) {
+fn interleave(base: &mut Value, patch: &Value, identity: impl Fn(&Value) -> Option<Identity>, how: &mut How<'_>) {
     let Some(items) = as_list(base) else { return };
     let patches = patch.as_list().unwrap_or_default();
     let directive = |item: &Value| item.get("$patch").and_then(Value::as_str).map(str::to_owned);
@@ -214,7 +219,7 @@ fn interleave(base: &mut Value, patch: &Value, identity: impl Fn(&Value) -> Opti
         }
         joined.push_back(match old {
             Some((at, mut old)) => {
-                merge(&mut old, item, "", Lists::Interleaved);
+                join(&mut old, item, "", how);
                 (Some(at), old)
             }
             None => (None, cleaned(item, Lists::Interleaved)),
@@ -232,10 +237,10 @@ fn interleave(base: &mut Value, patch: &Value, identity: impl Fn(&Value) -> Opti
 }
 
 /// Joins items, some of which do not have their second key.
-fn merge_uneven(base: &mut Value, patch: &Value, keys: [&str; 2], how: &mut How) {
+fn merge_uneven(base: &mut Value, patch: &Value, keys: [&str; 2], how: &mut How<'_>) {
     let lists = how.lists;
     let mut lost = Vec::new();
-    let mut inner = How { lists, lost: Vec::new() };
+    let mut inner = How { lists, origins: how.origins, lost: Vec::new() };
     lost.extend(keyed::join(base, patch, keys, |own, change| match (own, change) {
         (_, Some(change)) if is_deleted(change) => None,
         (Some(mut own), Some(change)) => {
@@ -250,7 +255,7 @@ fn merge_uneven(base: &mut Value, patch: &Value, keys: [&str; 2], how: &mut How)
 }
 
 /// Items of the patch come first, in its order, each joined with the item of the same identity; the others follow.
-fn merge_first(base: &mut Value, patch: &Value, keys: &[&str], how: &mut How) {
+fn merge_first(base: &mut Value, patch: &Value, keys: &[&str], how: &mut How<'_>) {
     let Some(items) = as_list(base) else { return };
     let mut known = Known::new(std::mem::take(&mut **items), |item| identity_by(item, keys));
     let mut joined = Vec::new();
@@ -276,11 +281,11 @@ fn merge_first(base: &mut Value, patch: &Value, keys: &[&str], how: &mut How) {
 }
 
 /// Joins texts that are known by themselves.
-fn merge_texts(base: &mut Value, patch: &Value, lists: Lists) {
-    match lists {
-        Lists::Replaced => *base = cleaned(patch, lists),
+fn merge_texts(base: &mut Value, patch: &Value, how: &mut How<'_>) {
+    match how.lists {
+        Lists::Replaced => replace(base, patch, how),
         Lists::PatchFirst => add_missing(base, patch),
-        Lists::Interleaved => interleave(base, patch, identity_of_text),
+        Lists::Interleaved => interleave(base, patch, identity_of_text, how),
     }
 }
 

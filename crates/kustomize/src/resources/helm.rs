@@ -165,7 +165,7 @@ impl Entry<'_> {
         };
         let base = || self.read(&own.clone().unwrap_or_else(|| path::join(chart, "values.yaml")));
         let merged = |mut base: Value, over: &Value| {
-            strategic::merge(&mut base, over, "", Lists::Replaced);
+            strategic::merge(&mut base, over, Lists::Replaced, &self.session.origins);
             base
         };
         let values = match self.text("valuesMerge") {
