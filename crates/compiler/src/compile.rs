@@ -4,7 +4,7 @@ use crate::dialects::DIALECTS;
 use crate::inner::ENGINES;
 use crate::judged::judged_at;
 use crate::rules;
-use crate::survey::find;
+use crate::survey::{Claim, find};
 use purlin_model::{Answer, Detection, Dialect, Question, Request, Resolved, Usual};
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, suggest};
@@ -22,10 +22,7 @@ pub struct Compiled {
 
 /// Detects the project of a request's path.
 pub fn detect(session: &Session, request: &Request) -> Detection {
-    match purlin_model::detect::detect(session, request, DIALECTS) {
-        Detection::Nothing => purlin_model::detect::detect(session, request, &[&purlin_kustomize::DIALECT]),
-        found => found,
-    }
+    purlin_model::detect::detect(session, request, DIALECTS)
 }
 
 /// Resolves a project. Problems are in the session's sink; `None` if there is no result.
@@ -87,10 +84,7 @@ pub(crate) fn nothing_found(session: &Session, request: &Request, detection: &De
             (message, values_hint(session, request).unwrap_or_else(|| KNOWN.to_owned()))
         }
         _ => {
-            let in_order = [DIALECTS, &[&purlin_kustomize::DIALECT]].into_iter();
-            let found = in_order.map(|dialects| find(session, request, named, dialects).claims);
-            let found = found.into_iter().find(|claims| !claims.is_empty()).unwrap_or_default();
-            let below: Vec<String> = found.into_iter().map(|claim| claim.shown_path()).collect();
+            let below: Vec<String> = find(session, request, named).projects().iter().map(Claim::shown_path).collect();
             if let Some(near) = below.is_empty().then(|| near_miss(session, named)).flatten() {
                 return near;
             }

@@ -11,12 +11,12 @@ pub const DIALECTS: &[&Dialect] = &[
     &purlin_skaffold::DIALECT,
     &purlin_tosca::DIALECT,
     &purlin_unfurl::DIALECT,
+    &purlin_kustomize::DIALECT,
 ];
 
 /// All rules of all layers and dialects, sorted by name.
 pub fn all_rules() -> Vec<&'static Rule> {
-    let own: [&[&'static Rule]; 6] = [
-        purlin_kustomize::rules::RULES,
+    let own: [&[&'static Rule]; 5] = [
         purlin_syntax::rules::RULES,
         purlin_value::rules::RULES,
         purlin_model::rules::RULES,

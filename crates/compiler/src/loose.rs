@@ -1,5 +1,6 @@
 //! Kubernetes objects that belong to no project: a kustomization, or files with only objects, as for `kubectl apply`.
 
+use crate::dialects::DIALECTS;
 use crate::inner::ENGINES;
 use purlin_kubernetes::table::table;
 use purlin_model::{Ask, Detection, Glance, Manifest, Request};
@@ -18,11 +19,11 @@ pub fn loose_objects(session: &Session, request: &Request, detection: &Detection
     let start = path::normalize(if request.path.is_empty() { "." } else { &request.path });
     let is_own = |file: &String| *file == start || path::normalize(path::parent(file)) == start;
     let is_above = match detection {
-        Detection::Project(file, dialect) => dialect.name == purlin_kustomize::DIALECT.name || !is_own(file),
+        Detection::Project(file, dialect) => dialect.yields || !is_own(file),
         Detection::Several(_) => return None,
         Detection::Stray(_) | Detection::Nothing => true,
     };
-    if let Some(folder) = kustomization(session, &start).filter(|_| is_above) {
+    if let Some(folder) = yielding(session, &start).filter(|_| is_above) {
         return Some(folder);
     }
     // Files are only taken for objects where no project is near.
@@ -31,12 +32,14 @@ pub fn loose_objects(session: &Session, request: &Request, detection: &Detection
     (is_free && has_objects()).then_some(start)
 }
 
-fn kustomization(session: &Session, start: &str) -> Option<String> {
-    if purlin_kustomize::FILES.contains(&path::file_name(start)) {
+/// The folder of the project at a path, if its dialect yields to others.
+fn yielding(session: &Session, start: &str) -> Option<String> {
+    let is_usual = |name: &str| DIALECTS.iter().any(|dialect| dialect.yields && (dialect.is_usual)(name));
+    if is_usual(path::file_name(start)) {
         return Some(path::normalize(path::parent(start)));
     }
-    let is_there = purlin_kustomize::FILES.iter().any(|name| session.world.exists(&path::join(start, name)));
-    is_there.then(|| start.to_owned())
+    let entries = session.world.list(start).ok()?;
+    entries.iter().any(|entry| is_usual(&entry.name)).then(|| start.to_owned())
 }
 
 fn is_object(manifest: &Manifest) -> bool {
@@ -83,7 +86,7 @@ fn read(session: &Session, file: &str) -> Vec<Manifest> {
 
 /// The objects at a path that [`loose_objects`] has found. Problems are reported.
 pub fn read_objects(session: &Session, found: &str) -> Vec<Manifest> {
-    if kustomization(session, found).is_none() {
+    if yielding(session, found).is_none() {
         return files(session, found).iter().flat_map(|file| read(session, file)).collect();
     }
     let ask = Ask {

@@ -20,6 +20,8 @@ pub enum SchemaOf {
     Chart,
     /// The values of one chart.
     ChartValues,
+    /// A kustomization.
+    Kustomization,
     /// A Kubernetes object, by its `apiVersion` and `kind`.
     Object(&'static str, &'static str),
 }
@@ -35,6 +37,7 @@ pub const SCHEMA_NAMES: &[(&str, &str)] = &[
     ("tosca-2.0", "TOSCA 2.0 files"),
     ("ensemble", "Unfurl ensembles"),
     ("chart", "`Chart.yaml`"),
+    ("kustomization", "`kustomization.yaml`"),
     ("chart-values", "the values of a chart, from its `values.yaml` and `values.schema.json`"),
 ];
 
@@ -55,6 +58,7 @@ impl SchemaOf {
             "ensemble" => Ok(SchemaOf::Ensemble),
             "chart" => Ok(SchemaOf::Chart),
             "chart-values" => Ok(SchemaOf::ChartValues),
+            "kustomization" => Ok(SchemaOf::Kustomization),
             _ => {
                 let names = SCHEMA_NAMES.iter().map(|(name, _)| *name);
                 let hint = suggest::did_you_mean(name, names.clone());
@@ -79,6 +83,10 @@ impl SchemaOf {
             }
             SchemaOf::Ensemble => purlin_unfurl::entities::json_schema(),
             SchemaOf::Chart => purlin_charts::json_schema::chart(),
+            SchemaOf::Kustomization => {
+                use purlin_kustomize::entities::{KUSTOMIZATION, SCHEMA};
+                json_schema(&SCHEMA, KUSTOMIZATION, Edition(0))
+            }
             SchemaOf::Object(version, kind) => {
                 purlin_kubernetes::json_schema::schema(version, kind).unwrap_or_else(|| Value::from(true))
             }
@@ -130,6 +138,9 @@ pub fn schema_by<'t>(file: &str, scalar: impl Fn(&str) -> Option<&'t str>) -> Op
     }
     if name == "Chart.yaml" {
         return Some(SchemaOf::Chart);
+    }
+    if purlin_kustomize::FILES.contains(&name) || version.starts_with(purlin_kustomize::GROUP) {
+        return Some(SchemaOf::Kustomization);
     }
     let (version, kind) = purlin_kubernetes::json_schema::kind(version, scalar("kind")?)?;
     Some(SchemaOf::Object(version, kind))

@@ -102,9 +102,6 @@ const OF_TOOLS: &[&str] = &[
     ".yarn",
 ];
 
-/// Dialects of which a project that another one takes in is listed all the same: users know it as a project.
-const LISTED: &[&str] = &["skaffold", "charts"];
-
 /// Folders of a chart whose files are the chart's: templates are not YAML, and charts inside are its dependencies.
 const OF_A_CHART: &[&str] = &["templates", "charts", "crds"];
 
@@ -214,7 +211,7 @@ impl Claim {
 
     /// Whether it is listed even if another project includes it.
     fn is_listed(&self) -> bool {
-        self.judged.sign.role == Role::Project && LISTED.contains(&self.judged.dialect.name)
+        self.judged.sign.role == Role::Project && self.judged.dialect.is_listed
     }
 
     /// Whether its file holds several documents of which another project may include some.
@@ -238,7 +235,7 @@ impl Claim {
 }
 
 /// Ensembles take in service templates.
-const RANKS: &[&str] = &["garden", "skaffold", "charts", "unfurl", "tosca"];
+const RANKS: &[&str] = &["garden", "skaffold", "charts", "unfurl", "tosca", "kustomize"];
 
 fn shown_path(file: &str, dialect: &Dialect) -> String {
     if (dialect.is_usual)(path::file_name(file)) { path::parent(file).to_owned() } else { file.to_owned() }
@@ -249,6 +246,8 @@ fn shown_path(file: &str, dialect: &Dialect) -> String {
 pub struct Found {
     /// Projects, and possible projects.
     pub claims: Vec<Claim>,
+    /// Projects that other projects may take in; they count by themselves only if none does.
+    yielding: Vec<Claim>,
     /// Files that belong to a project further up, with their dialects.
     members: Vec<(String, &'static Dialect)>,
     /// Files and folders with only Kubernetes objects, with no project nearby.
@@ -316,7 +315,7 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
         unread: Vec::new(),
     };
     survey.one_by_one(&projects);
-    let others = beside(session, request, paths, &found);
+    let others = beside(session, &found);
     survey.is_single &= others.is_empty();
     survey.one_by_one(&others.iter().collect::<Vec<_>>());
     // Projects have taken in some of the libraries.
@@ -339,35 +338,28 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
     Surveyed { projects: checked, excluded }
 }
 
-/// Dialects whose projects compose kustomizations.
-const COMPOSING: &[&str] = &["garden", "skaffold"];
-
 /// Arguments of Kustomize that lift its restrictions.
 const ARGUMENTS: &[&str] = &["load-restrictor", "load_restrictor", "enable-helm", "enable-alpha-plugins"];
 
 /// Kustomizations that no project has built: those beside charts, services and ensembles, and below a Garden project or
 /// a Skaffold configuration those that it has not read. To be asked when the projects are checked.
-fn beside(session: &Session, request: &Request, paths: &[String], found: &Found) -> Vec<Claim> {
-    let composing = found.claims.iter().filter(|claim| COMPOSING.contains(&claim.judged.dialect.name));
-    let composing: Vec<&str> = composing.map(|claim| path::parent(&claim.file)).collect();
-    let may_be_composed = |claim: &Claim| composing.iter().any(|folder| is_below(&claim.file, folder));
+fn beside(session: &Session, found: &Found) -> Vec<Claim> {
+    let composing: Vec<&Claim> = found.claims.iter().filter(|claim| claim.judged.dialect.composes).collect();
+    let may_be_composed = |claim: &Claim| composing.iter().any(|own| is_below(&claim.file, path::parent(&own.file)));
     // With arguments of its own a configuration builds kustomizations that Kustomize would otherwise reject.
-    let has_arguments = |claim: &&Claim| {
+    let has_arguments = |claim: &&&Claim| {
         let text = session.load_text(&claim.file, &claim.file).ok();
         text.is_some_and(|text| ARGUMENTS.iter().any(|argument| text.source.text().contains(argument)))
     };
-    let skaffold = found.claims.iter().filter(|claim| claim.judged.dialect.name == "skaffold");
+    let skaffold = composing.iter().filter(|claim| claim.judged.dialect.name == "skaffold");
     let with_arguments: Vec<&str> = skaffold.filter(has_arguments).map(|claim| path::parent(&claim.file)).collect();
-    let is_folder = |path: &&String| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
-    let known: HashSet<&str> = found.claims.iter().map(|claim| claim.file.as_str()).collect();
-    let kustomizations = |path: &String| find(session, request, path, &[&purlin_kustomize::DIALECT]).claims;
-    let below = paths.iter().filter(is_folder).flat_map(kustomizations);
     let is_built = |claim: &Claim| {
         let is_special = || with_arguments.iter().any(|folder| is_below(&claim.file, folder));
         may_be_composed(claim) && (session.has_read(&claim.file) || is_special())
     };
-    let mut claims: Vec<Claim> =
-        below.filter(|claim| !known.contains(claim.file.as_str()) && !is_built(claim)).collect();
+    let known: HashSet<&str> = found.claims.iter().map(|claim| claim.file.as_str()).collect();
+    let others = found.yielding.iter().filter(|claim| !known.contains(claim.file.as_str()) && !is_built(claim));
+    let mut claims: Vec<Claim> = others.cloned().collect();
     claims.sort_by(|a, b| a.file.cmp(&b.file));
     claims.dedup_by(|a, b| a.file == b.file);
     claims
@@ -563,6 +555,11 @@ impl Survey<'_> {
 const NAMED: usize = 5;
 
 impl Found {
+    /// The projects: those that yield count if there are no others.
+    pub(crate) fn projects(&self) -> &[Claim] {
+        if self.claims.is_empty() { &self.yielding } else { &self.claims }
+    }
+
     /// Names the files that belong to no project, since they would be ignored silently. `is_read` tests whether some
     /// project has read a file.
     pub fn report_outside(&self, session: &Session, is_read: &dyn Fn(&str) -> bool) {
@@ -643,6 +640,7 @@ pub fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
         let request = Request { path: path.clone(), ..request.clone() };
         let found = found_at(session, &request);
         all.claims.extend(found.claims);
+        all.yielding.extend(found.yielding);
         all.members.extend(found.members);
         all.objects.extend(found.objects);
         all.documents.extend(found.documents);
@@ -773,16 +771,14 @@ fn within(session: &Session, claim: &Claim, taker: String) -> Checked {
 fn found_at(session: &Session, request: &Request) -> Found {
     let is_folder = session.world.stat(&request.path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     if is_folder && request.file.is_none() {
-        let mut found = find(session, request, &request.path, DIALECTS);
+        let mut found = find(session, request, &request.path);
         let outer = above(session, &path::normalize(&request.path), &outside_of(&found));
         found.claims.extend(outer.and_then(|(file, _)| claim(session, file)));
+        if found.claims.is_empty() {
+            found.claims = std::mem::take(&mut found.yielding);
+        }
         if !found.claims.is_empty() {
             return found;
-        }
-        // Kustomizations are projects unless another project composes them.
-        let kustomizations = find(session, request, &request.path, &[&purlin_kustomize::DIALECT]);
-        if !kustomizations.claims.is_empty() {
-            return Found { members: found.members, ..kustomizations };
         }
     }
     match detect(session, request) {
@@ -847,7 +843,7 @@ fn reports_syntax(session: &Session, request: &Request) -> bool {
 /// All files below a folder that declare their format. Links are not followed; folders of tools are left out, and in a
 /// git repository those that `.gitignore` names and git does not track. What the request excludes is left out below
 /// `start`; `start` itself was asked for by name.
-pub(crate) fn find(session: &Session, request: &Request, start: &str, dialects: &[&'static Dialect]) -> Found {
+pub(crate) fn find(session: &Session, request: &Request, start: &str) -> Found {
     let mut found = Found::default();
     let start = path::normalize(start);
     let excluded: Vec<Glob> = request.excluded.iter().map(|pattern| Glob::new(pattern)).collect();
@@ -876,7 +872,7 @@ pub(crate) fn find(session: &Session, request: &Request, start: &str, dialects: 
             if is_folder && (is_skipped(entry, is_chart) || is_foreign(session, &place, &entries)) {
                 continue;
             }
-            let is_usual = || dialects.iter().any(|dialect| (dialect.is_usual)(&entry.name));
+            let is_usual = || DIALECTS.iter().any(|dialect| (dialect.is_usual)(&entry.name));
             let is_archive = || entry.name.to_ascii_lowercase().ends_with(".csar");
             if !is_folder && !is_data(&entry.name) && !is_usual() && !is_archive() {
                 continue;
@@ -892,8 +888,9 @@ pub(crate) fn find(session: &Session, request: &Request, start: &str, dialects: 
                 folders.push((place, ignores.clone()));
                 continue;
             }
-            let Some(judged) = judge(&Glance::found(session, &place), dialects) else { continue };
+            let Some(judged) = judge(&Glance::found(session, &place), DIALECTS) else { continue };
             match judged.sign.role {
+                Role::Project if judged.dialect.yields => found.yielding.push(Claim { file: place, judged }),
                 Role::Project | Role::Part => found.claims.push(Claim { file: place, judged }),
                 Role::Member => found.members.push((place, judged.dialect)),
                 Role::Pointer | Role::Named => {}
@@ -901,6 +898,7 @@ pub(crate) fn find(session: &Session, request: &Request, start: &str, dialects: 
         }
     }
     found.claims.sort_by(|a, b| a.file.cmp(&b.file));
+    found.yielding.sort_by(|a, b| a.file.cmp(&b.file));
     found
 }
 

@@ -11,6 +11,7 @@ const PAGES: &[(&str, &str, &Schema)] = &[
     ("skaffold-keys.md", "Keys of Skaffold configurations", &purlin_skaffold::entities::SCHEMA),
     ("ensemble-keys.md", "Keys of Unfurl ensembles", &purlin_unfurl::entities::SCHEMA),
     ("chart-keys.md", "Keys of Chart.yaml", &purlin_charts::SCHEMA),
+    ("kustomization-keys.md", "Keys of kustomizations", &purlin_kustomize::entities::SCHEMA),
 ];
 
 #[test]

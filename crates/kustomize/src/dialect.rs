@@ -1,13 +1,13 @@
-//! Kustomizations as projects of their own, for paths without another project: their objects are the nodes.
+//! Kustomizations as a dialect: projects where no other project takes them in. Their objects are the nodes.
 
 use crate::build;
 use crate::kustomization::FILES;
 use crate::rules;
-use purlin_model::{Ask, Dialect, Glance, Request, Resolved, Role, Sign, Variants};
+use purlin_model::{Ask, Dialect, Glance, Request, Resolved, Role, Sign, Usual, Variants};
 use purlin_syntax::Diagnostic;
 use purlin_value::{Session, Value, path};
 
-/// The dialect of kustomizations. It comes last: projects that compose kustomizations are found before them.
+/// The dialect of kustomizations.
 pub const DIALECT: Dialect = Dialect {
     name: "kustomize",
     summary: "Kustomizations: resources, generators, patches, manifests.",
@@ -16,9 +16,12 @@ pub const DIALECT: Dialect = Dialect {
     unit: "object",
     recognise,
     is_usual: |name| FILES.contains(&name),
-    usual: &[],
+    usual: USUAL,
     inside: &[],
     reaches_below: false,
+    yields: true,
+    composes: false,
+    is_listed: false,
     renders: true,
     resolve,
     together: None,
@@ -33,6 +36,12 @@ pub const DIALECT: Dialect = Dialect {
     },
     rules: rules::RULES,
 };
+
+const USUAL: &[Usual] = &[usual("kustomization.yaml"), usual("kustomization.yml"), usual("Kustomization")];
+
+const fn usual(name: &'static str) -> Usual {
+    Usual { name, version: None, kind: None }
+}
 
 /// Components are built with the kustomizations that use them, unless one is named.
 fn recognise(file: &Glance<'_>) -> Option<Sign> {

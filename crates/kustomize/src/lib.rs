@@ -1,6 +1,7 @@
 //! Kustomizations: resources collected from files and folders, generated, changed and named as Kustomize does it.
 //!
-//! An engine that dialects request manifests from (see `model::inner`); it knows none of them. Nearly all fields are
+//! A dialect, and an engine that other dialects request manifests from (see `model::inner`); it knows none of them. The
+//! keys of the file are a table (`read/entities.rs`), checked by `read/shape.rs`. Nearly all fields are
 //! built natively; other fields are named, and an installed `kubectl kustomize` does the work if programs are allowed.
 //! Every part of a result keeps its origin.
 
@@ -17,7 +18,8 @@ pub use build::{resolve, resolve_patch};
 use change::{edit, images, labels, names, patch, references, replacements, strategic, transform, value_add, vars};
 pub use dialect::DIALECT;
 pub use identity::is_namespaced;
-pub use kustomization::FILES;
+pub use kustomization::{FILES, GROUP};
 pub use reach::outer_paths;
+pub use read::entities;
 use read::{arguments, config, defaults, fieldpath, fieldspec, kustomization, reach, restriction, shape};
 use resources::{generate, helm, identity, index, keyed, notes, order, plugins, resource, select};

@@ -41,8 +41,17 @@ pub fn judge(glance: &Glance<'_>, dialects: &[&'static Dialect]) -> Option<Judge
     best
 }
 
-/// The project for a request.
+/// The project for a request. Projects that yield count only where there is no other.
 pub fn detect(session: &Session, request: &Request, dialects: &[&'static Dialect]) -> Detection {
+    let (yielding, first): (Vec<&'static Dialect>, Vec<&'static Dialect>) =
+        dialects.iter().copied().partition(|dialect| dialect.yields);
+    match detect_among(session, request, &first) {
+        Detection::Nothing if !yielding.is_empty() => detect_among(session, request, &yielding),
+        found => found,
+    }
+}
+
+fn detect_among(session: &Session, request: &Request, dialects: &[&'static Dialect]) -> Detection {
     let start = if request.path.is_empty() { "." } else { request.path.as_str() };
     let is_folder = |path: &str| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     if let Some(named) = &request.file {

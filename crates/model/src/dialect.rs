@@ -178,6 +178,13 @@ pub struct Dialect {
     pub inside: &'static [&'static str],
     /// Whether its projects include the folders below them.
     pub reaches_below: bool,
+    /// Whether its projects are parts of those of other dialects: they count by themselves only where no other project
+    /// has read them.
+    pub yields: bool,
+    /// Whether its projects take in projects that yield.
+    pub composes: bool,
+    /// Whether a project that another one takes in is listed all the same: users know it as a project.
+    pub is_listed: bool,
     /// Whether it renders manifests; if so, an empty list is a result.
     pub renders: bool,
     /// Reads and resolves everything. Problems go to the session's sink; the result has everything that can be

@@ -45,6 +45,7 @@ pub(crate) const SPOKEN: &[Spoken] = &[
     Spoken { dialect: "charts", short: "charts", one: "a chart", many: "charts" },
     Spoken { dialect: "tosca", short: "TOSCA", one: "a TOSCA service template", many: "TOSCA service templates" },
     Spoken { dialect: "unfurl", short: "Unfurl", one: "an Unfurl ensemble", many: "Unfurl ensembles" },
+    Spoken { dialect: "kustomize", short: "kustomizations", one: "a kustomization", many: "kustomizations" },
 ];
 
 /// The words for a dialect.

@@ -4,9 +4,11 @@
 
 pub mod edit;
 
+use crate::entities::{KUSTOMIZATION, rows};
 use crate::kustomization::{COMPONENT_VERSION, VERSION};
-use crate::shape::{self, KUSTOMIZATION, Keys, Shape};
+use crate::shape;
 use ecow::EcoString;
+use purlin_model::schema::{Kind, Shape};
 use purlin_syntax::write::{Emit, GoStyle, GoYamlWriter, sort_go_keys};
 use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Source, yaml};
 use purlin_value::emit::{Secrets, emit};
@@ -171,7 +173,7 @@ impl KustomizationFile {
 
     /// The lines of a field; empty if it is not set.
     fn field(&self, field: &str) -> String {
-        let shape = KUSTOMIZATION.iter().find(|(name, _)| *name == field).map(|(_, shape)| shape);
+        let shape = rows(KUSTOMIZATION).find(|row| row.key == field).map(|row| &row.shape);
         let value = self.value.get(field).zip(shape).and_then(|(value, shape)| full(value, shape));
         value.map(|value| go_yaml(&Value::map(Map::from_iter([(EcoString::from(field), value)])))).unwrap_or_default()
     }
@@ -206,24 +208,24 @@ fn written(text: &str) -> (Vec<(&'static str, String)>, String) {
 fn full(value: &Value, shape: &Shape) -> Option<Value> {
     let is_empty = |value: &Value| value.is_null() || value.as_str() == Some("");
     match shape {
-        Shape::Any => (!value.is_null()).then(|| value.clone()),
-        Shape::Text => (!is_empty(value)).then(|| value.clone()),
-        Shape::Flag => (value.as_bool() == Some(true)).then(|| value.clone()),
-        Shape::Number => (!value.is_null()).then(|| value.clone()),
-        Shape::Texts => {
+        Shape::Text | Shape::Choice(_) => (!is_empty(value)).then(|| value.clone()),
+        Shape::Bool => (value.as_bool() == Some(true)).then(|| value.clone()),
+        Shape::ListOf(_) => {
             let items: Vec<Value> = value.as_list()?.iter().map(texted).collect();
             (!items.is_empty()).then(|| Value::list(items))
         }
-        Shape::Pairs => {
+        Shape::MapOf(_) => {
             let map: Map = value.as_map()?.iter().map(|(key, value)| (key.clone(), texted(value))).collect();
             (!map.is_empty()).then(|| Value::map(map))
         }
-        Shape::Map(keys) => full_map(value, keys).filter(|map| !map.is_empty()).map(Value::map),
-        Shape::Maps(keys) => {
+        Shape::One(kind) => full_map(value, *kind).filter(|map| !map.is_empty()).map(Value::map),
+        Shape::List(kind) => {
             let items: Vec<Value> =
-                value.as_list()?.iter().map(|item| Value::map(full_map(item, keys).unwrap_or_default())).collect();
+                value.as_list()?.iter().map(|item| Value::map(full_map(item, *kind).unwrap_or_default())).collect();
             (!items.is_empty()).then(|| Value::list(items))
         }
+        // Numbers, and values of charts.
+        _ => (!value.is_null()).then(|| value.clone()),
     }
 }
 
@@ -232,10 +234,10 @@ fn texted(value: &Value) -> Value {
     if value.is_null() { Value::str("") } else { value.clone() }
 }
 
-fn full_map(value: &Value, keys: &Keys) -> Option<Map> {
+fn full_map(value: &Value, kind: Kind) -> Option<Map> {
     let entry = |(key, value): (&EcoString, &Value)| {
-        let (_, shape) = keys.iter().find(|(name, _)| *name == key)?;
-        Some((key.clone(), full(value, shape)?))
+        let row = rows(kind).find(|row| row.key == key)?;
+        Some((key.clone(), full(value, &row.shape)?))
     };
     Some(value.as_map()?.iter().filter_map(entry).collect())
 }

@@ -1,5 +1,6 @@
 //! A kustomization file: its location, its allowed fields, and how they are read.
 
+use crate::entities::{KUSTOMIZATION, rows};
 use crate::{restriction, rules, shape};
 use purlin_syntax::Message;
 use purlin_syntax::rules::DUPLICATE_KEY;
@@ -12,6 +13,8 @@ use purlin_value::{MergeKeys, Session, Value, path, value_of};
 /// Names of the file, in the order they are looked for.
 pub const FILES: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
+/// The start of `apiVersion` in kustomizations.
+pub const GROUP: &str = "kustomize.config.k8s.io/";
 pub(crate) const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
 pub(crate) const COMPONENT_VERSION: &str = "kustomize.config.k8s.io/v1alpha1";
 
@@ -110,8 +113,8 @@ impl Kustomization {
             return Err(Diagnostic::at(&rules::KUSTOMIZATION, tree.source().span(0, 0), message).into());
         };
         let value = value_of(root, MergeKeys::Apply);
-        let value = match shape::check(root, shape::KUSTOMIZATION)? {
-            true => shape::in_known_case(&value, shape::KUSTOMIZATION),
+        let value = match shape::check(root, KUSTOMIZATION)? {
+            true => shape::in_known_case(&value, KUSTOMIZATION),
             false => value,
         };
         let kustomization = Kustomization { folder: folder.to_owned(), file, value, reads_anywhere, is_alone };
@@ -141,7 +144,7 @@ impl Kustomization {
             let message = what::expected(format!("`{known}`"), format!("`{version}`")).under("`apiVersion`: ");
             return Err(wrong("apiVersion", message).into());
         }
-        let has_content = shape::KUSTOMIZATION.iter().map(|(key, _)| *key).filter(|key| !HEAD.contains(key));
+        let has_content = rows(KUSTOMIZATION).map(|row| row.key).filter(|key| !HEAD.contains(key));
         if !has_content.clone().any(|key| self.value.get(key).is_some_and(|value| !value.is_null())) {
             let message = format!("`{}` is empty: expected a mapping with `resources`", self.file);
             return Err(Diagnostic::at(&rules::KUSTOMIZATION, root.span(), message).into());

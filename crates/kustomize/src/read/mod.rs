@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 pub(crate) mod config;
 pub(crate) mod defaults;
+pub mod entities;
 pub(crate) mod fieldpath;
 pub(crate) mod fieldspec;
 pub(crate) mod kustomization;

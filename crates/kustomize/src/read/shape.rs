@@ -1,202 +1,30 @@
-//! The keys of a kustomization file with their types, and the check of a file against them.
+//! The check of a kustomization file against its table.
 //!
 //! Kustomize reads the file strictly: a key it does not know and a value of another kind end the build. Case does not
-//! matter in keys.
+//! matter in keys, and words are only judged where they are used.
 
+use crate::entities::rows;
 use crate::rules;
+use purlin_model::schema::{Kind, Shape};
 use purlin_syntax::scalar::Scalar;
 use purlin_syntax::suggest::did_you_mean;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Node};
 use purlin_value::{Data, Value};
 use std::sync::Arc;
 
-/// Content of a key.
-pub enum Shape {
-    /// A string.
-    Text,
-    /// A list of strings.
-    Texts,
-    /// A mapping of strings.
-    Pairs,
-    /// A boolean.
-    Flag,
-    /// An integer.
-    Number,
-    /// A mapping with known keys.
-    Map(&'static Keys),
-    /// A list of mappings with known keys.
-    Maps(&'static Keys),
-    /// Anything.
-    Any,
-}
-
-use Shape::{Any, Flag, Map, Maps, Number, Pairs, Text, Texts};
-use purlin_syntax::what;
-
-/// Keys and their types.
-pub type Keys = [(&'static str, Shape)];
-
-/// The keys of a kustomization.
-pub const KUSTOMIZATION: &Keys = &[
-    ("apiVersion", Text),
-    ("kind", Text),
-    ("metadata", Map(METADATA)),
-    ("openapi", Pairs),
-    ("namePrefix", Text),
-    ("nameSuffix", Text),
-    ("namespace", Text),
-    ("commonLabels", Pairs),
-    ("labels", Maps(LABEL)),
-    ("commonAnnotations", Pairs),
-    ("patchesStrategicMerge", Texts),
-    ("patchesJson6902", Maps(PATCH)),
-    ("patches", Maps(PATCH)),
-    ("images", Maps(IMAGE)),
-    ("imageTags", Maps(IMAGE)),
-    ("replacements", Maps(REPLACEMENT)),
-    ("replicas", Maps(&[("name", Text), ("count", Number)])),
-    ("vars", Maps(VAR)),
-    ("sortOptions", Map(&[("order", Text), ("legacySortOptions", Map(ORDER))])),
-    ("resources", Texts),
-    ("components", Texts),
-    ("crds", Texts),
-    ("bases", Texts),
-    ("configMapGenerator", Maps(GENERATOR)),
-    ("secretGenerator", Maps(SECRET)),
-    ("helmGlobals", Map(&[("chartHome", Text), ("configHome", Text)])),
-    ("helmCharts", Maps(CHART)),
-    ("helmChartInflationGenerator", Maps(OLD_CHART)),
-    ("generatorOptions", Map(OPTIONS)),
-    ("configurations", Texts),
-    ("generators", Texts),
-    ("transformers", Texts),
-    ("validators", Texts),
-    ("buildMetadata", Texts),
-];
-
-const CHART: &Keys = &[
-    ("name", Text),
-    ("version", Text),
-    ("repo", Text),
-    ("releaseName", Text),
-    ("namespace", Text),
-    ("additionalValuesFiles", Texts),
-    ("valuesFile", Text),
-    ("valuesInline", Any),
-    ("valuesMerge", Text),
-    ("includeCRDs", Flag),
-    ("skipHooks", Flag),
-    ("apiVersions", Texts),
-    ("kubeVersion", Text),
-    ("nameTemplate", Text),
-    ("skipTests", Flag),
-    ("debug", Flag),
-];
-
-const OLD_CHART: &Keys = &[
-    ("chartName", Text),
-    ("chartVersion", Text),
-    ("chartRepoUrl", Text),
-    ("chartHome", Text),
-    ("chartRepoName", Text),
-    ("helmBin", Text),
-    ("helmHome", Text),
-    ("values", Text),
-    ("valuesLocal", Any),
-    ("valuesMerge", Text),
-    ("releaseName", Text),
-    ("releaseNamespace", Text),
-    ("extraArgs", Texts),
-];
-
-const METADATA: &Keys = &[("name", Text), ("namespace", Text), ("labels", Pairs), ("annotations", Pairs)];
-
-const FIELD: &Keys = &[("group", Text), ("version", Text), ("kind", Text), ("path", Text), ("create", Flag)];
-
-const LABEL: &Keys =
-    &[("pairs", Pairs), ("includeSelectors", Flag), ("includeTemplates", Flag), ("fields", Maps(FIELD))];
-
-const SELECTOR: &Keys = &[
-    ("group", Text),
-    ("version", Text),
-    ("kind", Text),
-    ("name", Text),
-    ("namespace", Text),
-    ("annotationSelector", Text),
-    ("labelSelector", Text),
-];
-
-const PATCH: &Keys = &[
-    ("path", Text),
-    ("patch", Text),
-    ("target", Map(SELECTOR)),
-    ("options", Map(&[("allowNameChange", Flag), ("allowKindChange", Flag)])),
-];
-
-const IMAGE: &Keys = &[("name", Text), ("newName", Text), ("tagSuffix", Text), ("newTag", Text), ("digest", Text)];
-
-const REFINED: &Keys = &[("delimiter", Text), ("index", Number), ("encoding", Text), ("create", Flag)];
-
-const REPLACEMENT: &Keys = &[("path", Text), ("source", Map(SOURCE)), ("targets", Maps(TARGET))];
-
-const SOURCE: &Keys = &[
-    ("group", Text),
-    ("version", Text),
-    ("kind", Text),
-    ("name", Text),
-    ("namespace", Text),
-    ("fieldPath", Text),
-    ("options", Map(REFINED)),
-];
-
-const TARGET: &Keys =
-    &[("select", Map(SELECTOR)), ("reject", Maps(SELECTOR)), ("fieldPaths", Texts), ("options", Map(REFINED))];
-
-const VAR: &Keys = &[("name", Text), ("objref", Map(OBJECT)), ("fieldref", Map(&[("fieldpath", Text)]))];
-
-const OBJECT: &Keys =
-    &[("apiVersion", Text), ("group", Text), ("version", Text), ("kind", Text), ("name", Text), ("namespace", Text)];
-
-const ORDER: &Keys = &[("orderFirst", Texts), ("orderLast", Texts)];
-
-const OPTIONS: &Keys =
-    &[("labels", Pairs), ("annotations", Pairs), ("disableNameSuffixHash", Flag), ("immutable", Flag)];
-
-const GENERATOR: &Keys = &[
-    ("namespace", Text),
-    ("name", Text),
-    ("behavior", Text),
-    ("literals", Texts),
-    ("files", Texts),
-    ("envs", Texts),
-    ("env", Text),
-    ("options", Map(OPTIONS)),
-];
-
-const SECRET: &Keys = &[
-    ("namespace", Text),
-    ("name", Text),
-    ("behavior", Text),
-    ("literals", Texts),
-    ("files", Texts),
-    ("envs", Texts),
-    ("env", Text),
-    ("options", Map(OPTIONS)),
-    ("type", Text),
-];
-
 /// Checks a mapping. Whether a key is written in other case than the table's is the answer.
-pub fn check(node: Node<'_>, keys: &Keys) -> Result<bool, Diagnostic> {
+pub fn check(node: Node<'_>, kind: Kind) -> Result<bool, Diagnostic> {
     let mut differs = false;
     for entry in node.entries() {
         let key = entry.key.text();
-        let Some((name, shape)) = keys.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)) else {
+        let Some(row) = rows(kind).find(|row| row.key.eq_ignore_ascii_case(key)) else {
             let message = what::unknown("key", key).and(" in a kustomization");
-            let hint = did_you_mean(key, keys.iter().map(|(name, _)| *name));
+            let hint = did_you_mean(key, rows(kind).map(|row| row.key));
             return Err(Diagnostic::at(&rules::KUSTOMIZATION, entry.key.span(), message).maybe_hint(hint));
         };
-        differs |= *name != key;
-        differs |= check_value(entry.value, name, shape)?;
+        differs |= row.key != key;
+        differs |= check_value(entry.value, row.key, &row.shape)?;
     }
     Ok(differs)
 }
@@ -207,37 +35,37 @@ fn check_value(node: Node<'_>, key: &str, shape: &Shape) -> Result<bool, Diagnos
     }
     let is_text = |node: Node<'_>| node.as_str().is_some();
     let expected = match shape {
-        Any => return Ok(false),
-        Text if is_text(node) => return Ok(false),
-        Text => "a string",
-        Flag if node.as_bool().is_some() => return Ok(false),
-        Flag => "a boolean",
-        Number if node.as_int().is_some() => return Ok(false),
-        Number => "an integer",
-        Texts if node.is_list() => {
+        Shape::Text | Shape::Choice(_) if is_text(node) => return Ok(false),
+        Shape::Text | Shape::Choice(_) => "a string",
+        Shape::Bool if node.as_bool().is_some() => return Ok(false),
+        Shape::Bool => "a boolean",
+        Shape::Integer if node.as_int().is_some() => return Ok(false),
+        Shape::Integer => "an integer",
+        Shape::ListOf(item) if node.is_list() => {
             return node
                 .items()
                 .filter(|item| !item.is_null())
-                .try_fold(false, |_, item| check_value(item, key, &Text));
+                .try_fold(false, |_, value| check_value(value, key, item));
         }
-        Texts => "a list of strings",
-        Pairs if node.is_map() => {
-            return node.entries().try_fold(false, |_, entry| check_value(entry.value, entry.key.text(), &Text));
+        Shape::ListOf(_) => "a list of strings",
+        Shape::MapOf(item) if node.is_map() => {
+            return node.entries().try_fold(false, |_, entry| check_value(entry.value, entry.key.text(), item));
         }
-        Pairs => "a mapping of strings",
-        Map(keys) if node.is_map() => return check(node, keys),
-        Map(_) => "a mapping",
-        Maps(keys) if node.is_list() => {
+        Shape::MapOf(_) => "a mapping of strings",
+        Shape::One(kind) if node.is_map() => return check(node, *kind),
+        Shape::One(_) => "a mapping",
+        Shape::List(kind) if node.is_list() => {
             let mut differs = false;
             for item in node.items().filter(|item| !item.is_null()) {
                 match item.is_map() {
-                    true => differs |= check(item, keys)?,
+                    true => differs |= check(item, *kind)?,
                     false => return Err(unexpected(item, key, "a mapping")),
                 }
             }
             return Ok(differs);
         }
-        Maps(_) => "a list of mappings",
+        Shape::List(_) => "a list of mappings",
+        _ => return Ok(false),
     };
     Err(unexpected(node, key, expected))
 }
@@ -258,21 +86,21 @@ fn unexpected(node: Node<'_>, key: &str, expected: &str) -> Diagnostic {
 }
 
 /// The value with all keys in the table's case. Of keys that differ in case alone the last one counts.
-pub fn in_known_case(value: &Value, keys: &Keys) -> Value {
+pub fn in_known_case(value: &Value, kind: Kind) -> Value {
     let Data::Map(map) = &value.data else { return value.clone() };
     let renamed = map.iter().map(|(key, value)| {
-        let Some((name, shape)) = keys.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)) else {
+        let Some(row) = rows(kind).find(|row| row.key.eq_ignore_ascii_case(key)) else {
             return (key.clone(), value.clone());
         };
-        let value = match (shape, value.as_list()) {
-            (Map(keys), _) => in_known_case(value, keys),
-            (Maps(keys), Some(list)) => {
-                let items: Vec<Value> = list.iter().map(|item| in_known_case(item, keys)).collect();
+        let value = match (&row.shape, value.as_list()) {
+            (Shape::One(kind), _) => in_known_case(value, *kind),
+            (Shape::List(kind), Some(list)) => {
+                let items: Vec<Value> = list.iter().map(|item| in_known_case(item, *kind)).collect();
                 value.clone().with(Data::List(Arc::new(items.into())))
             }
             _ => value.clone(),
         };
-        ((*name).into(), value)
+        (row.key.into(), value)
     });
     value.clone().with(Data::Map(Arc::new(renamed.collect())))
 }
