@@ -50,10 +50,16 @@ impl Viewpoint {
         if self.root == self.cwd && !path::is_absolute(name) {
             return None;
         }
-        // A file in an archive does not exist on disk, but the archive does.
-        let first = name.split('/').next().filter(|part| !part.is_empty() && *part != "..");
-        let known = first.map_or_else(|| PathBuf::from(name), |first| self.files.join(first));
-        named::itself(&known).is_ok().then(|| self.path(name))
+        named::itself(&self.on_disk(name)).is_ok().then(|| self.path(name))
+    }
+
+    /// The first part of a path that is on disk: a file in an archive is not, but the archive is.
+    fn on_disk(&self, name: &str) -> PathBuf {
+        if path::is_absolute(name) {
+            return PathBuf::from(name);
+        }
+        let up = name.split('/').take_while(|part| *part == "..").count();
+        name.split('/').take(up + 1).fold(self.files.clone(), |place, part| place.join(part))
     }
 }
 
