@@ -370,6 +370,67 @@ fn unfurl(dice: &mut Dice) -> Files {
     Files::from([("ensemble.yaml".into(), text), ("unfurl.yaml".into(), project.into())])
 }
 
+/// Resources of several kinds with equal names, and two overlays that refer to them.
+fn kustomize(dice: &mut Dice) -> Files {
+    let [a, b, c, _] = WORDS;
+    let head = |version: &str, kind: &str, name: &str| {
+        format!("---\napiVersion: {version}\nkind: {kind}\nmetadata: {{name: {name}}}\n")
+    };
+    let container = |dice: &mut Dice| {
+        let mut text = format!("      - name: {a}\n        image: {a}:1\n        envFrom:\n");
+        text += &format!("        - configMapRef: {{name: {}}}\n", dice.one(&[a, b]));
+        text += &format!("        - secretRef: {{name: '{}'}}\n", dice.one(&[a, c]));
+        text
+    };
+    let mut objects = String::new();
+    for name in [a, b] {
+        objects += &head("apps/v1", "Deployment", name);
+        objects += &format!("spec:\n  replicas: 1\n  selector: {{matchLabels: {{app: {name}}}}}\n  template:\n");
+        objects += &format!("    metadata: {{labels: {{app: {name}}}}}\n    spec:\n      serviceAccountName: {a}\n");
+        objects += &format!("      containers:\n{}", container(dice));
+    }
+    objects += &(head("v1", "Service", a) + "spec: {ports: [{port: 80}]}\n");
+    objects += &(head("v1", "ServiceAccount", a) + "automountServiceAccountToken: false\n");
+    objects += &(head("rbac.authorization.k8s.io/v1", "Role", b) + "rules: []\n");
+    objects += &head("rbac.authorization.k8s.io/v1", "RoleBinding", c);
+    objects += &format!("roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: {b}}}\n");
+    objects += &format!("subjects: [{{kind: ServiceAccount, name: {a}}}]\n");
+    objects += &head("autoscaling/v2", "HorizontalPodAutoscaler", a);
+    objects += &format!(
+        "spec: {{maxReplicas: 3, scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {}}}}}\n",
+        dice.one(&[a, b])
+    );
+    let mut base = "resources: [objects.yaml]\nconfigMapGenerator:\n".to_owned();
+    base += &format!("- {{name: {a}, literals: [X=1]}}\n- {{name: {b}, literals: [X=2]}}\n");
+    base += &format!("secretGenerator:\n- {{name: {a}, literals: [X=3]}}\n- {{name: {c}, literals: [X=4]}}\n");
+    let mut files = Files::from([("base/kustomization.yaml".into(), base), ("base/objects.yaml".into(), objects)]);
+    for overlay in ["dev", "prod"] {
+        let mut text = "resources: [../base]\n".to_owned();
+        match dice.roll(3) {
+            0 => text += &format!("namePrefix: {overlay}-\n"),
+            1 => text += "nameSuffix: -x\nnamespace: shop\n",
+            _ => {}
+        }
+        if dice.roll(2) == 0 {
+            text += &format!("replicas: [{{name: {}, count: 4}}]\n", dice.one(&[a, b]));
+        }
+        if dice.roll(2) == 0 {
+            text += &format!("configMapGenerator: [{{name: {a}, behavior: merge, literals: [Y=1]}}]\n");
+        }
+        if dice.roll(2) == 0 {
+            text += &format!("replacements:\n- source: {{kind: Deployment, name: {b}, fieldPath: spec.replicas}}\n");
+            text += &format!("  targets: [{{select: {{kind: Deployment, name: {a}}}, fieldPaths: [spec.replicas]}}]\n");
+        }
+        text += "patches:\n- path: patch.yaml\n";
+        text += &format!("- target: {{kind: Deployment, name: {}}}\n  path: pause.yaml\n", dice.one(&[a, b]));
+        let patch = head("apps/v1", "Deployment", dice.one(&[a, b])) + "spec: {revisionHistoryLimit: 2}\n";
+        files.insert(format!("{overlay}/kustomization.yaml"), text);
+        files.insert(format!("{overlay}/patch.yaml"), patch);
+        files.insert(format!("{overlay}/pause.yaml"), "- {op: add, path: /spec/paused, value: true}\n".into());
+    }
+    files
+}
+
 /// The results of all variants of all projects, leaf by leaf, without hashes.
 fn leaves(ide: &Ide) -> Vec<String> {
     let mut all = Vec::new();
@@ -489,11 +550,12 @@ fn names_of_all_dialects_can_be_renamed() {
     let mut round = 0;
     while tally.made.values().chain(tally.refused.values()).sum::<usize>() < count && round < count * 4 {
         round += 1;
-        let (context, files) = match round % 7 {
+        let (context, files) = match round % 8 {
             0 => ("skaffold", skaffold(&mut dice)),
             1 => ("tosca 1.3", tosca(&mut dice, false)),
             2 => ("tosca 2.0", tosca(&mut dice, true)),
             6 => ("unfurl law", unfurl(&mut dice)),
+            7 => ("kustomize", kustomize(&mut dice)),
             3 if !recorded.is_empty() => {
                 let (name, files) = &recorded[dice.roll(recorded.len())];
                 (name.as_str(), files.clone())

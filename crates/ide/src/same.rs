@@ -5,7 +5,7 @@
 //! one, and hashes of content that includes it differ.
 
 use purlin_compiler::VariantResult;
-use purlin_model::{Node, Resolved};
+use purlin_model::{Manifest, Node, Resolved};
 use purlin_syntax::Severity;
 use purlin_value::names::kind;
 use purlin_value::{Data, EcoString, Map, Value};
@@ -97,12 +97,21 @@ impl Renaming<'_> {
             let (now, then) = (after.manifests.len(), before.manifests.len());
             return Err(format!("{now} objects would be rendered instead of {then}"));
         }
-        for (one, other) in before.manifests.iter().zip(&after.manifests) {
+        for (one, other) in self.in_order(&before.manifests).into_iter().zip(self.in_order(&after.manifests)) {
             let text = |text: &Option<EcoString>| text.clone().unwrap_or_default();
             self.value(&one.value, &other.value, Keys::Same, &mut vec![one.node.to_string()])?;
             self.text(&text(&one.text), &text(&other.text), &one.node)?;
         }
         Ok(())
+    }
+
+    /// Objects in an order that does not depend on the name.
+    fn in_order<'m>(&self, manifests: &'m [Manifest]) -> Vec<&'m Manifest> {
+        let mut ordered: Vec<&Manifest> = manifests.iter().collect();
+        if !self.is_inner() {
+            ordered.sort_by_cached_key(|manifest| self.plain(&manifest.node));
+        }
+        ordered
     }
 
     fn nodes(&self, before: &Resolved, after: &Resolved) -> Result<(), Difference> {

@@ -13,7 +13,7 @@ use crate::kustomization::{BYTES_PER_WRITTEN, Kustomization, Problem, over, spen
 use crate::notes::{self, Wanted};
 use crate::resource::{Resource, duplicate};
 use crate::vars::{self, Vars};
-use crate::{generate, helm, installed, order, patch, plugins, references, rules, transform};
+use crate::{generate, helm, installed, noted, order, patch, plugins, references, rules, transform};
 use purlin_model::{Ask, Engines, Manifest, Resolved};
 use purlin_syntax::Message;
 use purlin_syntax::limits::KUSTOMIZATION_LEVELS;
@@ -492,6 +492,7 @@ impl Builder<'_> {
                     let message = format!("a resource in `{place}` has no `{key}`");
                     return Err(Diagnostic::at(&rules::KUSTOMIZATION, root.span(), message).into());
                 }
+                noted::declare(self.session, &mut resource);
                 gathered.resources.push(resource);
             }
         }

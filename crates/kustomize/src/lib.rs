@@ -15,7 +15,9 @@ mod resources;
 pub mod rules;
 
 pub use build::{resolve, resolve_patch};
-use change::{edit, images, labels, names, patch, references, replacements, strategic, transform, value_add, vars};
+use change::{
+    edit, images, labels, names, noted, patch, references, replacements, strategic, transform, value_add, vars,
+};
 pub use dialect::DIALECT;
 pub use identity::is_namespaced;
 pub use kustomization::{FILES, GROUP};

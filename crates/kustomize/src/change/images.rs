@@ -6,6 +6,7 @@ use crate::identity::{Gvk, Id};
 use crate::index::{Index, STEPS_PER_IMAGES, work_of_all};
 use crate::kustomization::{Problem, spend, wrong};
 use crate::names::{in_a_row, scalar_text};
+use crate::noted;
 use crate::resource::Resource;
 use crate::select::charged;
 use ecow::EcoString;
@@ -197,6 +198,7 @@ pub fn replicas(
                 continue;
             }
             found = true;
+            noted::uses(session, resource, rule.get("name"));
             if spec.of.selects(&own) {
                 visit(&mut resource.value, &spec.path, spec.create, &mut |field| {
                     *field = over(&session.origins, count.clone(), field, "replicas");

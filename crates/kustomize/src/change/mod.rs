@@ -4,6 +4,7 @@ pub(crate) mod edit;
 pub(crate) mod images;
 pub(crate) mod labels;
 pub(crate) mod names;
+pub(crate) mod noted;
 pub(crate) mod patch;
 pub(crate) mod references;
 pub(crate) mod replacements;

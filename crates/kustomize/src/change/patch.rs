@@ -4,6 +4,7 @@ use crate::edit::{as_list, as_map, over, text};
 use crate::index::Index;
 use crate::kustomization::{BYTES_PER_WRITTEN, Kustomization, Problem, spend, wrong};
 use crate::names::scalar_text;
+use crate::noted;
 use crate::resource::Resource;
 use crate::select::Target;
 use crate::strategic::{self, Lists};
@@ -147,6 +148,7 @@ pub fn entry(
     for at in concerned {
         let Some(resource) = resources.get_mut(at) else { continue };
         let name = EcoString::from(resource.name());
+        note_target(session, item, &target, resource);
         if !operations {
             apply_strategic(session, document, resource, keeps)?;
         } else {
@@ -163,6 +165,17 @@ pub fn entry(
         }
     }
     Ok(())
+}
+
+/// Notes that the target of a patch means a resource by its name.
+fn note_target(session: &Session, item: &Value, target: &Target, resource: &Resource) {
+    let name = item.get("target").and_then(|target| target.get("name"));
+    match target.name() {
+        Some(_) => noted::uses(session, resource, name),
+        None => {
+            noted::in_text(session, resource, name.filter(|name| name.as_str().is_some_and(|text| !text.is_empty())))
+        }
+    }
 }
 
 /// The message that operations starting with a bracket are not JSON: the original accepts no other format there.
@@ -248,6 +261,13 @@ fn apply_to_named(
     if another.is_some() {
         let message = format!("several resources match the patch for {} `{}`", wanted.kind(), wanted.name());
         return Err(wrong(session, item, message).into());
+    }
+    if let Some(resource) = resources.get(at) {
+        noted::uses(session, resource, wanted.metadata("name"));
+        let texts = [Some(item), item.get("patch")].into_iter().flatten().filter(|text| text.as_str().is_some());
+        texts
+            .filter(|text| text.as_str().is_some_and(|text| text.contains('\n') || text.contains('{')))
+            .for_each(|text| noted::in_text(session, resource, Some(text)));
     }
     if is_removal(patch) {
         index.forget();

@@ -6,8 +6,10 @@ use crate::fieldspec::visit;
 use crate::identity::{Gvk, Id, NO_NAMESPACE};
 use crate::index::{Places, SPECS_PER_STEP, work_of_all};
 use crate::kustomization::{Problem, over, spend, wrong};
+use crate::noted;
 use crate::resource::Resource;
 use ecow::EcoString;
+use purlin_syntax::Span;
 use purlin_value::meter::Exceeded;
 use purlin_value::origin::Piece;
 use purlin_value::{Data, Origin, Session, Value};
@@ -23,6 +25,8 @@ struct Named {
     /// The namespace as it is written.
     namespace: EcoString,
     before: Vec<Id>,
+    /// The location of the name, if names are noted.
+    named_at: Option<Span>,
     prefixes: Vec<EcoString>,
     suffixes: Vec<EcoString>,
 }
@@ -44,7 +48,34 @@ impl Named {
 
 /// Updates all references. The error names a resource with an ambiguous reference; `top` is the kustomization.
 pub fn update(session: &Session, top: &Value, config: &Config, resources: &mut [Resource]) -> Result<(), Problem> {
+    if session.names.is_on() {
+        note_unchanged(session, top, config, resources);
+    }
     let named: Vec<Named> = resources.iter().map(name).collect();
+    follow_all(session, top, config, resources, &named)
+}
+
+/// Notes references to resources that keep their names, which need not be followed otherwise.
+fn note_unchanged(session: &Session, top: &Value, config: &Config, resources: &[Resource]) {
+    let named: Vec<Named> = resources
+        .iter()
+        .map(|resource| {
+            let now = if resource.before.is_empty() { vec![resource.id()] } else { Vec::new() };
+            Named { before: now, ..name(resource) }
+        })
+        .collect();
+    let mut copies = resources.to_vec();
+    // An ambiguous reference is only an error if something was renamed.
+    let _ = follow_all(session, top, config, &mut copies, &named);
+}
+
+fn follow_all(
+    session: &Session,
+    top: &Value,
+    config: &Config,
+    resources: &mut [Resource],
+    named: &[Named],
+) -> Result<(), Problem> {
     let (mut by_name, mut by_origin): (Places, Places) = Default::default();
     for (at, named) in named.iter().enumerate() {
         by_origin.entry(named.first_namespace().clone()).or_default().push(at);
@@ -57,7 +88,7 @@ pub fn update(session: &Session, top: &Value, config: &Config, resources: &mut [
     }
     let fields: usize = config.name_reference.iter().map(|references| references.referrers.len()).sum();
     spend(session, top, work_of_all(resources, 1 + fields as u64 / SPECS_PER_STEP), 0)?;
-    for (resource, own) in resources.iter_mut().zip(&named) {
+    for (resource, own) in resources.iter_mut().zip(named) {
         let first = Gvk { kind: own.before.first().unwrap_or(&own.id).kind.clone(), ..own.gvk.clone() };
         let accounts = accounts(resource);
         for references in &config.name_reference {
@@ -65,8 +96,7 @@ pub fn update(session: &Session, top: &Value, config: &Config, resources: &mut [
                 let role = if spec.path.ends_with(&["roleRef".into(), "name".into()]) { role(resource) } else { None };
                 let from = Referrer { own, accounts: &accounts, target: &references.target, role };
                 let exceeded = OnceCell::new();
-                let names =
-                    Names { session, named: &named, by_name: &by_name, by_origin: &by_origin, exceeded: &exceeded };
+                let names = Names { session, named, by_name: &by_name, by_origin: &by_origin, exceeded: &exceeded };
                 let done = visit(&mut resource.value, &spec.path, false, &mut |field| follow(field, &from, &names));
                 if let Some(limit) = exceeded.into_inner() {
                     return Err(over(session, top, limit));
@@ -88,6 +118,7 @@ fn name(resource: &Resource) -> Named {
         origin: resource.value.get("metadata").and_then(|all| all.get("name")).map_or(Origin::NONE, |name| name.origin),
         namespace: resource.namespace().into(),
         before: resource.before.clone(),
+        named_at: resource.named_at,
         prefixes: resource.prefixes.clone(),
         suffixes: resource.suffixes.clone(),
     }
@@ -126,6 +157,11 @@ struct Names<'n> {
 }
 
 impl Names<'_> {
+    /// Notes that a name means a resource.
+    fn note(&self, chosen: Option<&Named>, name: &str, origin: Origin) {
+        noted::uses_at(self.session, chosen.and_then(|chosen| chosen.named_at), name, origin);
+    }
+
     /// A name that follows that of a resource.
     fn following(&self, chosen: &Named, old: Origin) -> Value {
         let pieces = [chosen.origin, old].map(Piece::whole).to_vec();
@@ -147,6 +183,7 @@ fn follow(field: &mut Value, from: &Referrer<'_>, names: &Names<'_>) -> Result<(
         Data::Map(_) => follow_object(field, from, names),
         Data::Str(old) => {
             let chosen = choose(old, None, from, names, |a, b| a.id.name == b.id.name)?;
+            names.note(chosen, old, field.origin);
             if let Some(chosen) = chosen.filter(|chosen| chosen.id.name != *old) {
                 *field = names.following(chosen, field.origin);
             }
@@ -163,6 +200,7 @@ fn follow_object(object: &mut Value, from: &Referrer<'_>, names: &Names<'_>) -> 
     let namespace = object.get("namespace").map(|namespace| EcoString::from(namespace.as_str().unwrap_or_default()));
     let is_same = |a: &Named, b: &Named| a.id.name == b.id.name && a.namespace == b.namespace;
     let Some(chosen) = choose(&old, namespace.as_ref(), from, names, is_same)? else { return Ok(()) };
+    names.note(Some(chosen), &old, object.get("name").map_or(Origin::NONE, |name| name.origin));
     if chosen.id.name != old {
         let origin = object.get("name").map_or(Origin::NONE, |name| name.origin);
         set(object, "name", names.following(chosen, origin));

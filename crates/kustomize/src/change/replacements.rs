@@ -6,6 +6,7 @@ use crate::identity::Gvk;
 use crate::index::{Index, work};
 use crate::kustomization::{Problem, spend, wrong};
 use crate::names::scalar_text;
+use crate::noted;
 use crate::resource::Resource;
 use crate::select::selects;
 use ecow::EcoString;
@@ -29,7 +30,8 @@ pub fn replace(
         return Err(wrong(session, rule, "a replacement needs a `source` and `targets`".to_owned()).into());
     };
     let near = index.named_or_all(session, rule, text(source, &["name"]), resources)?;
-    let value = taken(source, &near, resources).map_err(|why| Problem::Unmatched(wrong(session, rule, why)))?;
+    let value =
+        taken(session, source, &near, resources).map_err(|why| Problem::Unmatched(wrong(session, rule, why)))?;
     let mut idle = Vec::new();
     for target in targets {
         if !write(session, rule, target, &value, index, resources)? {
@@ -40,7 +42,7 @@ pub fn replace(
 }
 
 /// The value of a source, which is one of those `near`.
-fn taken(source: &Value, near: &[usize], resources: &[Resource]) -> Result<Value, Message> {
+fn taken(session: &Session, source: &Value, near: &[usize], resources: &[Resource]) -> Result<Value, Message> {
     let selector = Selector::read(source);
     let near = near.iter().filter_map(|at| resources.get(*at));
     let mut found = near.filter(|resource| selector.names(resource));
@@ -51,6 +53,7 @@ fn taken(source: &Value, near: &[usize], resources: &[Resource]) -> Result<Value
     if found.next().is_some() {
         return Err(format!("several resources match the source `{}`", selector.shown()).into());
     }
+    noted::uses(session, resource, source.get("name"));
     let path = Some(text(source, &["fieldPath"])).filter(|path| !path.is_empty()).unwrap_or("metadata.name");
     let value = find(&resource.value, &steps(path))?;
     let is_empty = |value: &&Value| match &value.data {
@@ -97,6 +100,7 @@ fn write(
             continue;
         }
         found = true;
+        noted::uses(session, resource, target.get("select").and_then(|select| select.get("name")));
         let name = EcoString::from(resource.name());
         write_into(session, rule, target, value, resource)?;
         if resource.name() != name {

@@ -8,6 +8,7 @@ use crate::identity::{Gvk, Id, NO_NAMESPACE};
 use crate::index::Index;
 use crate::kustomization::{Problem, wrong};
 use crate::names::scalar_text;
+use crate::noted;
 use crate::resource::Resource;
 use ecow::EcoString;
 use purlin_value::origin::Piece;
@@ -38,7 +39,10 @@ pub fn gather(
         let (name, var) = read(value);
         if let Some(reference) = part_of(value, "objref") {
             let near = index.named_or_all(session, value, text_of(reference, "name"), resources)?;
-            note(&name, reference, &near, resources).map_err(|why| wrong(session, value, why))?;
+            let meant = note(&name, reference, &near, resources).map_err(|why| wrong(session, value, why))?;
+            if let Some(resource) = meant.and_then(|at| resources.get(at)) {
+                noted::uses(session, resource, reference.get("name"));
+            }
         }
         add(vars, name, var).map_err(|(_, why)| wrong(session, value, why))?;
     }
@@ -64,8 +68,13 @@ fn read(value: &Value) -> (EcoString, Var) {
     (text_of(value, "name").into(), Var { path, origin: value.origin })
 }
 
-/// If a variable refers to exactly one of the `near` resources, records the variable there.
-fn note(name: &EcoString, reference: &Value, near: &[usize], resources: &mut [Resource]) -> Result<(), String> {
+/// If a variable refers to exactly one of the `near` resources, records the variable there, and returns the resource.
+fn note(
+    name: &EcoString,
+    reference: &Value,
+    near: &[usize],
+    resources: &mut [Resource],
+) -> Result<Option<usize>, String> {
     let gvk = match text_of(reference, "apiVersion") {
         "" => {
             let [group, version, kind] = ["group", "version", "kind"].map(|key| text_of(reference, key).into());
@@ -91,7 +100,7 @@ fn note(name: &EcoString, reference: &Value, near: &[usize], resources: &mut [Re
         [one] => resources.get_mut(*one).into_iter().for_each(|one| one.vars.push(name.clone())),
         several => return Err(format!("variable `{name}` may mean {} resources", several.len())),
     }
-    Ok(())
+    Ok(found.first().copied())
 }
 
 /// Replaces variables by their values. Returns the names of unused variables.

@@ -3,6 +3,7 @@
 use crate::edit::{set, text, visit};
 use crate::index::Places;
 use crate::kustomization::{Kustomization, Problem, spend, wrong};
+use crate::noted;
 use crate::resource::Resource;
 use crate::rules;
 use ecow::EcoString;
@@ -268,6 +269,7 @@ pub fn place(
             return Err(Problem::Unmatched(crate::kustomization::wrong(session, &made.value, message)));
         }
         called_so.push(resources.len());
+        noted::declare(session, &mut made);
         resources.push(made);
         return Ok(());
     };
@@ -275,6 +277,7 @@ pub fn place(
         let message = format!("{} `{}` exists already; set `behavior` to `merge` or `replace`", gvk.kind, id.name);
         return Err(wrong(message));
     }
+    noted::uses(session, known, made.metadata("name"));
     spend(session, &made.value, 1 + weight(&known.value) / BYTES_JOINED, 0)?;
     for key in ["labels", "annotations"] {
         let old = known.value.get("metadata").and_then(|metadata| metadata.get(key)).cloned();
@@ -289,6 +292,7 @@ pub fn place(
     made.set_metadata_like("name", known.metadata("name"));
     made.set_metadata_like("namespace", known.metadata("namespace").filter(|_| !known.namespace().is_empty()));
     made.hashed &= known.hashed;
+    made.named_at = known.named_at;
     let old = std::mem::replace(known, made);
     if behavior == "merge" {
         known.origin = old.origin;

@@ -4,6 +4,7 @@ use crate::edit::{map, set, take, text, visit};
 use crate::identity::{Gvk, Id, NO_NAMESPACE};
 use crate::names::scalar_text;
 use ecow::EcoString;
+use purlin_syntax::Span;
 use purlin_value::{Data, Value};
 use std::collections::HashSet;
 
@@ -30,6 +31,8 @@ pub struct Resource {
     pub generated: bool,
     /// Whether its name gets a digest of its content.
     pub hashed: bool,
+    /// The location of its name, if names are noted.
+    pub named_at: Option<Span>,
 }
 
 impl Resource {
@@ -46,6 +49,7 @@ impl Resource {
             changes: Vec::new(),
             generated: false,
             hashed: false,
+            named_at: None,
         }
     }
 

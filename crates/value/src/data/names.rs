@@ -41,6 +41,8 @@ pub mod kind {
     pub const NAMED_TEMPLATE: &str = "named template";
     /// A chart.
     pub const CHART: &str = "chart";
+    /// A resource of a kustomization.
+    pub const RESOURCE: &str = "resource";
 }
 
 /// The declaration that a name refers to.
