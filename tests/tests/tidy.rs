@@ -31,6 +31,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-cluster", 7),
     ("purlin-remote", 7),
     ("purlin-explore", 7),
+    ("purlin-remote-suite", 8),
     ("purlin-run", 8),
     ("purlin-lsp", 8),
     ("purlin-cli", 9),

@@ -12,8 +12,10 @@ mod invocation;
 mod output;
 pub mod personality;
 mod policies;
+mod remote;
 mod settings;
 mod settings_policy;
+mod settings_remote;
 mod watch;
 
 use arguments::{args, completions, declared, help, options, project, reach, run_args, steering};

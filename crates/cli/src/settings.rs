@@ -7,6 +7,7 @@
 use crate::border::{is_escape, read_below};
 use crate::native;
 use crate::settings_policy;
+use crate::settings_remote::{self, Remote};
 use purlin_compiler::{all_rules, policy_names, rules};
 use purlin_host::named;
 use purlin_syntax::{Diagnostic, Limits, Severity, Source, Sources, Span, suggest};
@@ -76,6 +77,8 @@ pub(crate) struct Settings {
     pub own_policies: Vec<Policy>,
     /// Programs that add to the graph of the project.
     pub plugins: Vec<NamedPlugin>,
+    /// A server that runs actions or keeps their results.
+    pub remote: Option<Remote>,
 }
 
 /// A table `[[policy]]`.
@@ -177,6 +180,14 @@ pub(crate) fn refused(settings: &Settings, shown: &str, limits: &Limits) -> Vec<
         let hint = "add `--trust` if you trust this project";
         found.push(Diagnostic::nowhere(&rules::SETTINGS, message).warning().hint(hint));
     }
+    if let Some(remote) = &settings.remote {
+        let server = remote.address.as_ref().map_or_else(|| "a server".to_owned(), |address| format!("`{address}`"));
+        let message = format!("`[remote]` is not used: it asks to send files of this project to {server}");
+        let hint = "add `--trust` if you trust this project, or write the table into your own settings";
+        let mut diagnostic = Diagnostic::nowhere(&rules::SETTINGS, message).warning().hint(hint);
+        diagnostic.span = remote.at;
+        found.push(diagnostic);
+    }
     for limit in settings.limits.iter().filter(|limit| limit.is_raised(limits)) {
         let message = format!("the limit `{}` is not raised: a project can only lower limits", limit.name);
         let hint = format!("add `--limit {}={}`, or `--trust` if you trust this project", limit.name, limit.value);
@@ -193,6 +204,8 @@ pub(crate) struct User {
     pub limits: Vec<WantedLimit>,
     /// Patterns of environment variables that projects may read; all if not set.
     pub env_allow: Option<Vec<String>>,
+    /// A server that runs actions or keeps their results.
+    pub remote: Option<Remote>,
 }
 
 impl User {
@@ -226,6 +239,7 @@ impl User {
             Err(error) => reader.not_toml(&error),
         }
         user.limits = reader.settings.limits;
+        user.remote = reader.settings.remote;
         (user, reader.found)
     }
 
@@ -252,10 +266,21 @@ pub(crate) struct Reader {
 
 type Entry<'t> = (&'t Spanned<toml::de::DeString<'t>>, &'t Spanned<DeValue<'t>>);
 
-const OF_USER: &[&str] = &["trust", "limits", "env-allow"];
+const OF_USER: &[&str] = &["trust", "limits", "env-allow", "remote"];
 
-const TOP: &[&str] =
-    &["environment", "strict", "policies", "policy", "permissions", "rules", "ignore", "search", "limits", "plugins"];
+const TOP: &[&str] = &[
+    "environment",
+    "strict",
+    "policies",
+    "policy",
+    "permissions",
+    "rules",
+    "ignore",
+    "search",
+    "limits",
+    "plugins",
+    "remote",
+];
 
 impl Reader {
     pub(crate) fn span(&self, range: std::ops::Range<usize>) -> Span {
@@ -265,6 +290,21 @@ impl Reader {
     pub(crate) fn problem(&mut self, at: std::ops::Range<usize>, message: String, hint: &str) {
         let span = self.span(at);
         self.found.push(Diagnostic::at(&rules::SETTINGS, span, message).hint(hint));
+    }
+
+    /// A problem of a secret: shown at something above it, if that is on another line.
+    pub(crate) fn problem_above(
+        &mut self,
+        above: std::ops::Range<usize>,
+        secret: std::ops::Range<usize>,
+        message: String,
+        hint: &str,
+    ) {
+        let between = self.source.text().get(above.end..secret.start).unwrap_or_default();
+        if between.contains('\n') {
+            return self.problem(above, message, hint);
+        }
+        self.found.push(Diagnostic::nowhere(&rules::SETTINGS, message).hint(hint));
     }
 
     fn not_toml(&mut self, error: &toml::de::Error) {
@@ -290,6 +330,7 @@ impl Reader {
                 }
                 "limits" => self.entries(value, Self::limit),
                 "env-allow" => user.env_allow = Some(self.texts(value)),
+                "remote" => self.settings.remote = settings_remote::read(self, key.span(), value),
                 _ => self.unknown(key, OF_USER),
             }
         }
@@ -315,6 +356,7 @@ impl Reader {
                 "search" => self.entries(value, Self::search),
                 "limits" => self.entries(value, Self::limit),
                 "plugins" => self.entries(value, Self::plugin),
+                "remote" => self.settings.remote = settings_remote::read(self, key.span(), value),
                 _ => self.unknown(key, TOP),
             }
         }
@@ -366,7 +408,7 @@ impl Reader {
         None
     }
 
-    fn truth(&mut self, value: &Spanned<DeValue<'_>>) -> bool {
+    pub(crate) fn truth(&mut self, value: &Spanned<DeValue<'_>>) -> bool {
         if let DeValue::Boolean(truth) = value.get_ref() {
             return *truth;
         }

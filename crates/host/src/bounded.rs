@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const LOOK_UP: Duration = Duration::from_millis(20);
 
 /// Runs a command in a folder.
-pub(crate) fn run(command: &Command, folder: &Path, bounds: Bounds) -> Result<Output, WorldError> {
+pub fn run(command: &Command, folder: &Path, bounds: Bounds) -> Result<Output, WorldError> {
     let Some((program, arguments)) = command.argv.split_first() else {
         return Err(WorldError::Failed("there is no command to run".to_owned()));
     };

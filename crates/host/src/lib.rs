@@ -6,7 +6,7 @@
 #![allow(clippy::disallowed_methods)] // This is where the outside is touched.
 
 pub mod border;
-mod bounded;
+pub mod bounded;
 pub mod connection;
 pub mod disk;
 pub mod evaluator;

@@ -19,6 +19,7 @@ struct Quiet;
 impl Watch for Quiet {
     fn named(&mut self, _: &str) {}
     fn stage(&mut self, _: Stage, _: &str) {}
+    fn waits(&mut self, _: Duration) {}
     fn sending(&mut self, _: u64) {}
 }
 

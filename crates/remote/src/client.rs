@@ -16,14 +16,8 @@ use std::time::{Duration, Instant};
 /// How often a call is tried.
 const TRIES: u32 = 6;
 
-/// The first pause between two tries; each is twice as long as the one before.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-/// The longest time without anything arriving, for calls that answer at once.
-const SILENCE: Duration = Duration::from_secs(60);
 
 /// Largest batch if the server does not say one; some cut off at 4 MiB with everything around the contents.
 const USUAL_BATCH: u64 = 2 << 20;
@@ -48,6 +42,8 @@ pub struct Offer {
     pub keeps_results: bool,
     /// Maximum size of a batch.
     pub batch: u64,
+    /// Whether the server said it.
+    pub says_batch: bool,
     /// Whether contents can be compressed with zstd.
     pub zstd: bool,
     /// Maximum size of a content, if it says one.
@@ -82,6 +78,7 @@ impl Client {
             executes: false,
             keeps_results: false,
             batch: USUAL_BATCH,
+            says_batch: false,
             zstd: false,
             largest: None,
             version: (2, 0),
@@ -103,7 +100,7 @@ impl Client {
         let capabilities = match asked {
             // Stores without this service keep contents and results with SHA-256.
             Err(trouble) if trouble.is(Code::Unimplemented) => None,
-            Err(trouble) => return Err(trouble),
+            Err(trouble) => return Err(client.first(trouble)),
             Ok(capabilities) => Some(capabilities),
         };
         client.offer = match capabilities {
@@ -115,6 +112,17 @@ impl Client {
             return Err(What::Lacks(why.to_owned()).into());
         }
         Ok(client)
+    }
+
+    /// Why the first call failed. A server that expects encryption only closes the connection.
+    fn first(&self, trouble: Trouble) -> Trouble {
+        match trouble.what {
+            What::Lost(why) if !self.settings.address.is_secure => {
+                What::Connect(format!("{why}; if the server uses encryption, its address begins with `grpcs://`"))
+                    .into()
+            }
+            what => Trouble { what, ..trouble },
+        }
     }
 
     /// What it can do.
@@ -179,7 +187,7 @@ impl Client {
 
     /// A call with one message each way, tried again where that may help.
     pub(crate) fn ask<Q: Message, A: Message>(&self, method: &str, question: &Q, stop: Stop<'_>) -> Tried<A> {
-        let patience = Patience { silence: SILENCE, until: None, stop };
+        let patience = Patience { silence: self.settings.silence, until: None, stop };
         self.again(stop, &mut || {
             self.once(method, patience, |mut call| {
                 call.send(question, true)?;
@@ -206,7 +214,8 @@ impl Client {
 
     /// A pause of random length before the next try.
     pub(crate) fn pause(&self, tries: u32, trouble: &Trouble, stop: Stop<'_>) -> Tried<()> {
-        let most = FIRST_PAUSE.saturating_mul(1 << tries.min(10)).min(LONGEST_PAUSE);
+        // Each is twice as long as the one before.
+        let most = self.settings.pause.saturating_mul(1 << tries.saturating_sub(1).min(10)).min(LONGEST_PAUSE);
         let share = self.draw(u64::from(tries)) % 1000;
         let drawn = most.mul_f64(share as f64 / 1000.0);
         let until = Instant::now() + trouble.after.map_or(drawn, |after| after + drawn);
@@ -300,6 +309,7 @@ fn offer_of(capabilities: &Capabilities) -> Tried<Offer> {
         executes: execution.is_enabled,
         keeps_results: cache.update.is_some_and(|update| update.is_enabled),
         batch: if said == 0 { USUAL_BATCH } else { said.min(LARGEST_BATCH) },
+        says_batch: said > 0,
         zstd: cache.compressors.contains(&1),
         largest: u64::try_from(cache.largest_blob).ok().filter(|size| *size > 0),
         version: high,

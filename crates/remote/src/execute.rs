@@ -16,12 +16,6 @@ const EXECUTE: &str = "/build.bazel.remote.execution.v2.Execution/Execute";
 const WAIT: &str = "/build.bazel.remote.execution.v2.Execution/WaitExecution";
 const CANCEL: &str = "/google.longrunning.Operations/CancelOperation";
 
-/// A stream that is silent for this time is opened again: the execution itself goes on.
-const SILENCE: Duration = Duration::from_secs(300);
-
-/// How long the server may take to end an action after its time limit: it also sends the outputs meanwhile.
-const GRACE: Duration = Duration::from_secs(60);
-
 /// How often an execution is begun.
 const TRIES: u32 = 5;
 
@@ -47,6 +41,8 @@ pub trait Watch {
     fn named(&mut self, name: &str);
     /// It has reached a stage; the worker, if it is known.
     fn stage(&mut self, stage: Stage, worker: &str);
+    /// It waits in the queue for long.
+    fn waits(&mut self, time: Duration);
     /// Contents are sent: the number of bytes.
     fn sending(&mut self, bytes: u64);
 }
@@ -58,6 +54,10 @@ struct Known {
     worker: String,
     begun: Instant,
     running: Option<Instant>,
+    /// Whether the last stream had a message.
+    was_heard: bool,
+    /// Whether the user was told that it waits.
+    was_told: bool,
 }
 
 impl Client {
@@ -84,8 +84,15 @@ impl Client {
     /// Runs an action to its end. A lost connection does not end it: it is found again by its name.
     pub fn execute(&self, order: &Order<'_>, watch: &mut dyn Watch, stop: Stop<'_>) -> Tried<ExecuteResponse> {
         let name = order.resume.map(str::to_owned);
-        let mut known =
-            Known { name, stage: Stage::Unknown, worker: String::new(), begun: Instant::now(), running: None };
+        let mut known = Known {
+            name,
+            stage: Stage::Unknown,
+            worker: String::new(),
+            begun: Instant::now(),
+            running: None,
+            was_heard: false,
+            was_told: false,
+        };
         let (mut tries, mut lost) = (0, 0);
         loop {
             let was_named = known.name.is_some();
@@ -103,7 +110,8 @@ impl Client {
                 self.cancel(&known);
                 return Err(why);
             }
-            let is_silent = matches!(trouble.what, What::Silent(_)) && known.name.is_some();
+            // An action may be silent for long, but a server says what it knows when it is asked.
+            let is_silent = matches!(trouble.what, What::Silent(_)) && known.name.is_some() && known.was_heard;
             let is_unknown =
                 was_named && (trouble.is(Code::NotFound) || trouble.is(Code::Unimplemented)) && known.name.is_some();
             if is_unknown {
@@ -135,7 +143,9 @@ impl Client {
         stop: Stop<'_>,
     ) -> Tried<Option<ExecuteResponse>> {
         let until = self.deadline(order, known);
-        let patience = Patience { silence: SILENCE, until, stop };
+        known.was_heard = false;
+        let silence = self.settings().silence;
+        let patience = Patience { silence, until, stop };
         let (method, wait) = match &known.name {
             Some(name) => (WAIT, Some(WaitRequest { name: name.clone() })),
             None => (EXECUTE, None),
@@ -145,14 +155,29 @@ impl Client {
                 Some(wait) => call.send(wait, true)?,
                 None => call.send(&self.request(order), true)?,
             }
-            while let Some(operation) = call.next::<Operation>()? {
-                if let Some(response) = known.take(&operation, watch)? {
-                    return Ok(Some(response));
+            loop {
+                match call.next::<Operation>() {
+                    Ok(Some(operation)) => {
+                        known.was_heard = true;
+                        if let Some(response) = known.take(&operation, watch)? {
+                            return Ok(Some(response));
+                        }
+                    }
+                    Ok(None) => return Ok(None),
+                    Err(trouble) if matches!(trouble.what, What::Silent(_)) && self.is_to_be_told(known) => {
+                        known.was_told = true;
+                        watch.waits(known.begun.elapsed());
+                    }
+                    Err(trouble) => return Err(trouble),
                 }
-                call.be_patient(Patience { silence: SILENCE, until: self.deadline(order, known), stop });
+                call.be_patient(Patience { silence, until: self.deadline(order, known), stop });
             }
-            Ok(None)
         })
+    }
+
+    /// Whether it is time to say that an execution waits.
+    fn is_to_be_told(&self, known: &Known) -> bool {
+        known.stage == Stage::Queued && !known.was_told && known.begun.elapsed() >= self.settings().notice
     }
 
     fn request(&self, order: &Order<'_>) -> ExecuteRequest {
@@ -171,15 +196,21 @@ impl Client {
     /// When patience with an execution ends. A server that does not name stages may still have it in its queue.
     fn deadline(&self, order: &Order<'_>, known: &Known) -> Option<Instant> {
         let queue = self.settings().queue;
+        // The server may take some time to end an action after its time limit: it also sends the outputs meanwhile.
+        let grace = self.settings().silence;
         match (known.running, known.stage) {
-            (Some(running), _) => order.timeout.map(|timeout| running + timeout + GRACE),
+            (Some(running), _) => order.timeout.map(|timeout| running + timeout + grace),
+            (None, Stage::Queued) if !known.was_told => Some(known.begun + queue.min(self.settings().notice)),
             (None, Stage::Queued) => Some(known.begun + queue),
-            (None, _) => order.timeout.map(|timeout| known.begun + queue + timeout + GRACE),
+            (None, _) => order.timeout.map(|timeout| known.begun + queue + timeout + grace),
         }
     }
 
     fn is_overdue(&self, order: &Order<'_>, known: &Known) -> Option<Trouble> {
         let deadline = self.deadline(order, known)?;
+        if known.stage == Stage::Queued && known.begun.elapsed() < self.settings().queue {
+            return None;
+        }
         if Instant::now() < deadline {
             return None;
         }
@@ -241,11 +272,10 @@ impl Known {
             Stage::Running => {
                 self.running.get_or_insert_with(Instant::now);
             }
-            // The worker was lost: it waits again.
+            // It begins to wait, or waits again because its worker was lost.
             Stage::Queued => {
-                if self.running.take().is_some() {
-                    self.begun = Instant::now();
-                }
+                self.running = None;
+                self.begun = Instant::now();
             }
             _ => {}
         }

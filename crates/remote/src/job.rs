@@ -136,11 +136,19 @@ impl Client {
             Err(trouble) if is_loss(&trouble) => return Ok(None),
             done => done?,
         };
-        // Results outlive what they name on some servers.
-        self.remembered().clear();
+        Ok(self.is_whole(&done, stop)?.then_some(done))
+    }
+
+    /// Whether everything that a result names is stored: on some servers results outlive it.
+    fn is_whole(&self, done: &Done, stop: Stop<'_>) -> Tried<bool> {
         let wanted = contents(&done.outputs);
-        let is_whole = wanted.is_empty() || self.missing(&wanted, stop)?.is_empty();
-        Ok(is_whole.then_some(done))
+        {
+            let mut stored = self.remembered();
+            wanted.iter().for_each(|digest| {
+                stored.remove(digest);
+            });
+        }
+        Ok(wanted.is_empty() || self.missing(&wanted, stop)?.is_empty())
     }
 
     /// Runs an action; `resume` is the name of an execution of it that is under way.
@@ -167,6 +175,8 @@ impl Client {
             match done {
                 // Some servers keep results of failures; a failure is always tried again.
                 Ok(done) if done.is_cached && done.end != End::Exit(0) && !is_fresh => is_fresh = true,
+                // Others keep results whose contents are gone.
+                Ok(done) if done.is_cached && !is_fresh && !self.is_whole(&done, stop)? => is_fresh = true,
                 Ok(done) => return Ok(done),
                 // Contents were lost between two calls: everything is sent again, once.
                 Err(trouble) if tries <= 2 && is_loss(&trouble) => {

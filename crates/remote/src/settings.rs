@@ -121,6 +121,12 @@ pub struct Settings {
     pub priority: i64,
     /// How long an action may wait for a worker.
     pub queue: Duration,
+    /// After this time in the queue the user is told.
+    pub notice: Duration,
+    /// How long a call may be silent; the stream of an execution is opened again after this time.
+    pub silence: Duration,
+    /// The longest pause before the second try of a call; later ones are longer.
+    pub pause: Duration,
 }
 
 /// The `PATH` of commands if nothing else is said.
@@ -128,6 +134,15 @@ pub const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:
 
 /// How long an action may wait for a worker if nothing else is said.
 pub const USUAL_QUEUE: Duration = Duration::from_secs(15 * 60);
+
+/// After this time in the queue the user is told if nothing else is said.
+pub const USUAL_NOTICE: Duration = Duration::from_secs(10);
+
+/// How long a call may be silent if nothing else is said.
+pub const USUAL_SILENCE: Duration = Duration::from_secs(60);
+
+/// The longest pause before the second try if nothing else is said.
+pub const USUAL_PAUSE: Duration = Duration::from_millis(200);
 
 impl Settings {
     /// The settings of a server that needs no proof.
@@ -144,6 +159,9 @@ impl Settings {
             uploads: false,
             priority: 0,
             queue: USUAL_QUEUE,
+            notice: USUAL_NOTICE,
+            silence: USUAL_SILENCE,
+            pause: USUAL_PAUSE,
         }
     }
 }

@@ -13,7 +13,6 @@ use crate::trouble::{Code, Tried, Trouble, What};
 use crate::wire::Message;
 use std::collections::HashMap;
 use std::io::{Seek, SeekFrom, Write};
-use std::time::Duration;
 
 const CAS: &str = "/build.bazel.remote.execution.v2.ContentAddressableStorage";
 const BYTES: &str = "/google.bytestream.ByteStream";
@@ -26,9 +25,6 @@ const MOST_ASKED: usize = 10_000;
 
 /// Size of the pieces of a stream.
 const PIECE: usize = 256 << 10;
-
-/// The longest time without a sign of progress in a stream.
-const SILENCE: Duration = Duration::from_secs(60);
 
 /// How often a stream that stops is continued without progress.
 const TRIES: u32 = 6;
@@ -159,7 +155,7 @@ impl Client {
     }
 
     fn write_from(&self, resource: &str, digest: Digest, source: &Source, from: u64, stop: Stop<'_>) -> Tried<()> {
-        let patience = Patience { silence: SILENCE, until: None, stop };
+        let patience = Patience { silence: self.settings().silence, until: None, stop };
         self.once(&format!("{BYTES}/Write"), patience, |mut call| {
             let mut reader = source.open(digest)?;
             reader.seek(SeekFrom::Start(from)).map_err(|error| source.failed(&error))?;
@@ -332,7 +328,7 @@ impl Client {
     fn read_from(&self, digest: Digest, arrived: &mut Arrived, to: &mut dyn Sink, stop: Stop<'_>) -> Tried<()> {
         let resource = format!("{}blobs/{}", self.prefix(), self.name(digest));
         let offset = i64::try_from(arrived.at).map_err(|_| What::TooLarge)?;
-        let patience = Patience { silence: SILENCE, until: None, stop };
+        let patience = Patience { silence: self.settings().silence, until: None, stop };
         self.once(&format!("{BYTES}/Read"), patience, |mut call| {
             call.send(&ReadRequest { resource, offset, limit: 0 }, true)?;
             while let Some(piece) = call.next::<ReadAnswer>()? {

@@ -160,8 +160,16 @@ pub enum Stay {
     Status,
     /// It reads a secret: where, in the words of its configuration.
     Secret(String),
+    /// A secret is in what would be sent: where.
+    SecretIn(String),
     /// The user's settings keep it here.
     Settings,
+    /// It builds an image with tools of this machine.
+    Image,
+    /// It is done by this program.
+    Work,
+    /// A file is no longer what its version says.
+    Changed(String),
 }
 
 impl std::fmt::Display for Stay {
@@ -171,8 +179,12 @@ impl std::fmt::Display for Stay {
             Stay::Persistent => f.write_str("it keeps running"),
             Stay::InPlace => f.write_str("it builds in the folder of its sources"),
             Stay::Status => f.write_str("its `statusCommand` looks at this machine"),
-            Stay::Secret(place) => write!(f, "it uses a secret (`{place}`)"),
+            Stay::Secret(place) => write!(f, "it uses a secret (`{place}`), and `--remote-secrets` does not name it"),
+            Stay::SecretIn(place) => write!(f, "{place} contains a secret, and `--remote-secrets` does not name it"),
             Stay::Settings => f.write_str("`[remote] stay` in the settings names it"),
+            Stay::Image => f.write_str("it builds an image with a tool of this machine"),
+            Stay::Work => f.write_str("this program does it"),
+            Stay::Changed(file) => write!(f, "`{file}` changed during the run"),
         }
     }
 }
@@ -191,6 +203,15 @@ pub struct Baggage {
     pub copies: Vec<Copy>,
     /// Whether the folder that it works in is its result.
     pub is_product: bool,
+    /// Where its configuration has a secret, if it does.
+    pub secret: Option<String>,
+}
+
+impl Baggage {
+    /// The folders of Builds whose results it reads.
+    pub fn products(&self) -> impl Iterator<Item = &PathBuf> {
+        self.base.iter().chain(self.copies.iter().map(|copy| &copy.from))
+    }
 }
 
 /// A resolved action.
@@ -241,6 +262,16 @@ pub struct Action {
 }
 
 impl Action {
+    /// Why it runs on this machine only, if it does and does anything.
+    pub fn stay(&self) -> Option<Stay> {
+        match &self.travel {
+            _ if self.work.is_some() => Some(Stay::Work),
+            _ if self.image.is_some() => Some(Stay::Image),
+            Travel::Stays(why) if self.command.is_some() => Some(why.clone()),
+            _ => None,
+        }
+    }
+
     /// Whether it is a command with an end: only such an action can be a request.
     pub fn is_request(&self) -> bool {
         self.command.is_some() && self.work.is_none() && self.image.is_none() && self.persistent.is_none()

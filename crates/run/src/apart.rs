@@ -1,12 +1,13 @@
 //! Actions between this machine and others: where a request runs, and products that stay elsewhere until something here
 //! needs them.
 
-use crate::action::{Action, Reuse, Travel};
+use crate::action::{Action, Command, Reuse, Travel};
 use crate::event::{Cause, Event, Failure};
 use crate::local::here::Here;
 use crate::outputs::Outputs;
-use crate::perform::{How, LONGEST_SHARED, Performer, Report, Watching, Worked};
+use crate::perform::{How, LONGEST_SHARED, Performer, Report, Watching, Worked, cause_of};
 use crate::request::{Execution, NoOutcome, Observer, Outcome, Progress, Request};
+use crate::store::made::Made;
 use crate::store::{Ending, Record};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -75,14 +76,23 @@ impl Performer<'_> {
         let here = Here { executor: self.executor, store: self.store };
         let Some(elsewhere) = self.executor.elsewhere() else { return here.run(request, watching) };
         let mut may_be_shared = false;
-        if matches!(request.travel, Travel::Goes(_)) {
-            match elsewhere.run(request, watching) {
+        let stays = match request.travel {
+            Travel::Stays(_) => action.stay(),
+            Travel::Goes(_) => match elsewhere.run(request, watching) {
                 Err(NoOutcome::Elsewhere { why, may_run_here: true }) => {
                     watching.warn(&format!("{why}; it runs on this machine instead"));
+                    None
                 }
-                Err(NoOutcome::Stays) => may_be_shared = true,
+                Err(NoOutcome::Stays(why)) => Some(why),
+                Err(NoOutcome::Missed) => {
+                    may_be_shared = true;
+                    None
+                }
                 outcome => return outcome,
-            }
+            },
+        };
+        if let Some(why) = stays {
+            (watching.report)(&Event::Stays { id: &action.id, why: &why });
         }
         let brought = self.bring_needed(action, how, watching.report);
         brought.map_err(|failure| NoOutcome::Files(failure.cause.to_string()))?;
@@ -131,12 +141,9 @@ impl Performer<'_> {
         let (Some(apart), Some(elsewhere)) = (apart, self.executor.elsewhere()) else { return Ok(()) };
         let id = apart.action.id.as_str();
         let mut telling = Telling { id, report };
-        let brought = elsewhere.bring(folder, self.stop).or_else(|_| {
-            let command = apart.action.command.clone().unwrap_or_else(crate::action::Command::nothing);
-            let request = Request { is_cacheable: false, ..Request::of(&apart.action, &command, self.stop) };
-            let again = elsewhere.run(&request, &mut telling);
-            again.map_err(|_| "it was lost, and could not be made again".to_owned())?;
-            elsewhere.bring(folder, self.stop)
+        let brought = elsewhere.bring(folder, self.stop, &mut telling).or_else(|why| {
+            telling.warn(&format!("{why}; it is made again"));
+            self.make_again(&apart.action, elsewhere, report)
         });
         let made = brought.map_err(|why| format!("the result of `{id}`: {why}"))?;
         self.apart.lock().unwrap_or_else(PoisonError::into_inner).remove(folder);
@@ -154,6 +161,48 @@ impl Performer<'_> {
             took: millis(apart.times.1),
         };
         self.store.keep(record).map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    /// Makes a product that was lost again: there, or else here.
+    fn make_again(
+        &self,
+        action: &Action,
+        elsewhere: &dyn Execution,
+        report: Report<'_>,
+    ) -> Result<Option<Made>, String> {
+        let Some(folder) = product(action) else { return Ok(None) };
+        let mut telling = Telling { id: &action.id, report };
+        let command = action.command.clone().unwrap_or_else(Command::nothing);
+        let request = Request { is_cacheable: false, ..Request::of(action, &command, self.stop) };
+        let ended = |outcome: &Outcome| match cause_of(outcome.ended, action.timeout) {
+            None => Ok(()),
+            Some(cause) => Err(format!("it could not be made again: {cause}")),
+        };
+        let why = match elsewhere.run(&request, &mut telling) {
+            Ok(outcome) => {
+                ended(&outcome)?;
+                match elsewhere.bring(&folder, self.stop, &mut telling) {
+                    Ok(made) => return Ok(made),
+                    Err(why) if !elsewhere.falls_back() => return Err(why),
+                    Err(why) => why,
+                }
+            }
+            Err(NoOutcome::Elsewhere { why, may_run_here: true }) => why,
+            Err(NoOutcome::Elsewhere { why, .. } | NoOutcome::Files(why)) => return Err(why),
+            Err(_) => "it could not be made again".to_owned(),
+        };
+        telling.warn(&format!("{why}; it runs on this machine instead"));
+        if let Travel::Goes(baggage) = &action.travel {
+            for below in baggage.products().filter(|below| **below != folder) {
+                self.bring(below, report)?;
+            }
+        }
+        let _slot = self.slots.take();
+        let here = Here { executor: self.executor, store: self.store };
+        let outcome = here.run(&request, &mut telling).map_err(|_| "it could not be made again".to_owned())?;
+        ended(&outcome)?;
+        elsewhere.forget(&folder);
+        Ok(Some(outcome.made))
     }
 
     /// Brings the product of an action that the user asked for.

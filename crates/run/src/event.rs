@@ -1,6 +1,6 @@
 //! Events of a run. Reporters turn them into lines, bars, JSON or a trace.
 
-use crate::action::Kind;
+use crate::action::{Kind, Stay};
 use crate::local::process::Stream;
 use crate::request::{Place, Progress};
 use purlin_syntax::Span;
@@ -149,6 +149,13 @@ pub enum Event<'e> {
         id: &'e str,
         /// Where.
         place: &'e Place,
+    },
+    /// An action runs on this machine although others run elsewhere.
+    Stays {
+        /// The action.
+        id: &'e str,
+        /// Why.
+        why: &'e Stay,
     },
     /// A warning for the user about an action.
     Warning {

@@ -256,6 +256,9 @@ impl<'r> Performer<'r> {
             Some(command) if action.is_request() => self.request((action, command), how, is_unsure, &mask, report),
             _ => {
                 self.bring_needed(action, how, report)?;
+                if let Some(why) = self.executor.elsewhere().and_then(|_| action.stay()) {
+                    report(&Event::Stays { id, why: &why });
+                }
                 let _slot = self.slots.take();
                 self.work_at_home(action, is_unsure, &mask, report)
             }
@@ -451,8 +454,8 @@ impl<'r> Performer<'r> {
     fn no_outcome(&self, action: &Action, command: &Command, mask: &Mask, why: NoOutcome) -> Failure {
         match why {
             NoOutcome::NoStart(why) => self.not_started(action, command, mask, why),
-            // Whoever may stay is run here.
-            NoOutcome::Stays => self.failure(action, Cause::Other("it runs on this machine only".to_owned())),
+            NoOutcome::Stays(why) => self.failure(action, Cause::Other(format!("it runs on this machine only: {why}"))),
+            NoOutcome::Missed => self.failure(action, Cause::Other("no result of it is shared".to_owned())),
             NoOutcome::Files(why) | NoOutcome::Elsewhere { why, .. } => {
                 self.failure(action, Cause::Other(mask.text(&why)))
             }

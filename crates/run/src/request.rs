@@ -3,7 +3,7 @@
 //! Where and how a request runs is the business of an [`Execution`]: this machine lays files out, starts a process and
 //! reads a folder ([`crate::local::here`]); others get the same files by their content. Nothing here knows either.
 
-use crate::action::{Action, Artifact, Command, Reuse, Stage, Travel};
+use crate::action::{Action, Artifact, Command, Reuse, Stage, Stay, Travel};
 use crate::local::process::{Ended, NoStart, Stream};
 use crate::local::stage::Fetched;
 use crate::outputs::Outputs;
@@ -142,8 +142,10 @@ pub enum NoOutcome {
     Files(String),
     /// A folder for its outputs could not be created.
     Scratch(std::io::Error),
-    /// It is one that stays on this machine, or no other place has its result.
-    Stays,
+    /// It stays on this machine, for this reason.
+    Stays(Stay),
+    /// A place that only keeps results has none of it.
+    Missed,
     /// It did not run elsewhere: why, and whether this machine may run it instead.
     Elsewhere {
         /// Why.
@@ -164,9 +166,17 @@ pub trait Execution: Sync {
     }
 
     /// Lays out a product on this machine; none if it is not kept here.
-    fn bring(&self, _folder: &Path, _stop: &Stop) -> Result<Option<Made>, String> {
+    fn bring(&self, _folder: &Path, _stop: &Stop, _observer: &mut dyn Observer) -> Result<Option<Made>, String> {
         Ok(None)
     }
+
+    /// Whether what fails here may run on this machine instead.
+    fn falls_back(&self) -> bool {
+        true
+    }
+
+    /// Forgets a product that was made on this machine after all.
+    fn forget(&self, _folder: &Path) {}
 
     /// Offers the outcome of a request that ran on this machine to others, with standard output and error.
     fn share(&self, _request: &Request<'_>, _outcome: &Outcome, _printed: (&[u8], &[u8])) -> Result<(), String> {

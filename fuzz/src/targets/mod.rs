@@ -4,6 +4,7 @@ mod archives;
 mod dialects;
 mod languages;
 mod programs;
+mod remote;
 mod text;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -40,6 +41,8 @@ pub const TARGETS: &[Target] = &[
     languages::STRVALS,
     archives::CSAR,
     archives::CHART_ARCHIVE,
+    remote::MESSAGES,
+    remote::TREE,
     dialects::GARDEN_PROJECT,
     dialects::SKAFFOLD_PROJECT,
     dialects::TOSCA_SERVICE,

@@ -43,6 +43,13 @@ pub const PARTS: &[Part] = &[
     optional("assistant client", "the client library of the Model Context Protocol: pip install mcp"),
     optional("editor latency", "PURLIN_LATENCY=EDITS, which measures instead of testing"),
     optional("real cluster", "etcd and kube-apiserver on PATH"),
+    optional("casd server", "PURLIN_CASD=FOLDER, after packaging/remote/install-casd FOLDER"),
+    optional(
+        "remote servers",
+        "PURLIN_REMOTE=ADDRESS[ ADDRESS], servers that run; PURLIN_REMOTE_ACTIONS sets the number of actions",
+    ),
+    optional("just server", "PURLIN_JUST=PROGRAM, the program of justbuild: apt-get install justbuild (Debian 13)"),
+    optional("certificates", "openssl: apt-get install openssl"),
     optional("kubectl", "kubectl: apt-get install kubernetes-client"),
     optional("recorded data", "the recorded answers of the original tools beside the checkout"),
     optional("packages", "Linux on x86_64"),

@@ -115,6 +115,12 @@ const RUNNING: &[(&str, bool)] = &[
     ("push", false),
     ("builder", false),
     ("timings", false),
+    ("remote", false),
+    ("remote-cache", false),
+    ("no-remote", false),
+    ("remote-only", false),
+    ("remote-upload", false),
+    ("remote-secrets", false),
     ("kubeconfig", false),
     ("force-conflicts", false),
 ];

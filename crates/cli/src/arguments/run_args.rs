@@ -12,6 +12,29 @@ pub struct ClusterFlags {
     pub kubeconfig: Option<PathBuf>,
 }
 
+/// A server that runs actions, or keeps their results.
+#[derive(Args, Debug, Clone, Default)]
+pub struct RemoteFlags {
+    /// Run actions on a server of the Remote Execution API: `grpcs://HOST[:PORT][/INSTANCE]`, or `grpc://` without encryption.
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["remote_cache", "no_remote"])]
+    pub remote: Option<String>,
+    /// Use results that a server keeps, and run everything else here.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "no_remote")]
+    pub remote_cache: Option<String>,
+    /// Use no server, whatever the settings name.
+    #[arg(long)]
+    pub no_remote: bool,
+    /// Fail if the server fails, instead of running here.
+    #[arg(long, conflicts_with = "no_remote")]
+    pub remote_only: bool,
+    /// Share results of this machine through the server.
+    #[arg(long, conflicts_with = "no_remote")]
+    pub remote_upload: bool,
+    /// Send the secrets of an action to the server, which stores them. May be repeated.
+    #[arg(long, value_name = "NODE", conflicts_with = "no_remote")]
+    pub remote_secrets: Vec<String>,
+}
+
 /// Arguments of `build`, `deploy`, `test` and `run`.
 #[derive(Args, Debug, Clone)]
 pub struct RunFlags {
@@ -25,7 +48,9 @@ pub struct RunFlags {
     pub target: Target,
     #[command(flatten)]
     pub cluster: ClusterFlags,
-    /// Number of commands that run at once; processors plus two if omitted.
+    #[command(flatten)]
+    pub remote: RemoteFlags,
+    /// Number of commands that run at once; processors plus two if omitted, 32 with `--remote`.
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Run these actions even if they are up to date.
@@ -102,6 +127,9 @@ pub struct StatusFlags {
     pub target: Target,
     #[command(flatten)]
     pub cluster: ClusterFlags,
+    /// Show what a server of the Remote Execution API can do instead; the one of the settings if no address is given.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "")]
+    pub remote: Option<String>,
     /// Format.
     #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
     pub output: AnswerFormat,

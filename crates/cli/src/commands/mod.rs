@@ -27,6 +27,7 @@ mod report;
 mod resolve;
 pub(crate) mod run;
 mod schema;
+mod server;
 mod since;
 mod status;
 mod unchanged;
@@ -47,7 +48,9 @@ use crate::pager;
 use crate::paint;
 use crate::policies;
 use crate::project::{self, Setup, open_session};
+use crate::remote;
 use crate::report::{Style, report as print_report, settle};
+use crate::run_args::RemoteFlags;
 use crate::seed::SeedSource;
 use crate::settings::{self, Settings, User};
 use purlin_host::named;
@@ -275,6 +278,20 @@ impl Context<'_, '_> {
     fn let_go<T>(&self, made: T) {
         if self.invocation.last {
             std::mem::forget(made);
+        }
+    }
+
+    /// The server that options and settings name. The settings are those of the project that was opened last.
+    fn remote(&mut self, flags: &RemoteFlags) -> Result<Option<remote::Wanted>, Exit> {
+        let project = self.settings.remote.as_ref().filter(|_| self.is_trusted);
+        let wanted = remote::wanted(self.invocation, flags, project, self.user.remote.as_ref());
+        match wanted.map_err(|message| self.usage(&message))? {
+            Some(wanted) if self.global.offline => {
+                let address = &wanted.settings.address;
+                let message = format!("`{address}` cannot be used with `--offline`: add `--no-remote`");
+                Err(self.usage(&message))
+            }
+            wanted => Ok(wanted),
         }
     }
 

@@ -48,6 +48,8 @@ pub(crate) struct Order {
     pub dry_run: bool,
     /// The differences from an earlier state, if only affected actions are run.
     pub since: Option<Since>,
+    /// A server that runs actions, or keeps their results.
+    pub remote: Option<crate::remote::Wanted>,
 }
 
 pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Result<Exit, Exit> {
@@ -56,7 +58,13 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
     }
     choose_builder(cx.invocation, flags.builder.as_deref());
     let (session, mut request, row) = detected(cx, kind.name(), &flags.path, &flags.target)?;
+    let remote = cx.remote(&flags.remote)?;
+    let (jobs, local_jobs) = match &remote {
+        Some(remote) => remote.jobs(flags.jobs, usual_jobs()),
+        None => (flags.jobs.unwrap_or_else(usual_jobs), None),
+    };
     let order = Order {
+        remote,
         kind,
         wanted: Wanted {
             names: flags.nodes.clone(),
@@ -65,7 +73,8 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
             ..Wanted::default()
         },
         options: Options {
-            jobs: flags.jobs.unwrap_or_else(usual_jobs),
+            jobs,
+            local_jobs,
             force: flags.force,
             fail_fast: flags.fail_fast,
             skip_dependencies: flags.skip_dependencies,
@@ -148,6 +157,12 @@ fn without_effect(flags: &RunFlags) -> Option<&'static str> {
         (flags.push, "push"),
         (flags.force_conflicts, "force-conflicts"),
         (flags.timings.is_some(), "timings"),
+        (flags.remote.remote.is_some(), "remote"),
+        (flags.remote.remote_cache.is_some(), "remote-cache"),
+        (flags.remote.no_remote, "no-remote"),
+        (flags.remote.remote_only, "remote-only"),
+        (flags.remote.remote_upload, "remote-upload"),
+        (!flags.remote.remote_secrets.is_empty(), "remote-secrets"),
         (flags.output == AnswerFormat::Json, "output"),
     ];
     given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
@@ -275,7 +290,7 @@ fn execute(
     if let Some((revision, reasons)) = affected.as_ref().filter(|_| !style.quiet && !order.dry_run) {
         tell_affected(invocation, project, requested, (revision, reasons));
     }
-    let surroundings = Place::new(invocation, &project.root())?;
+    let surroundings = Place::with(invocation, &project.root(), order.remote.as_ref())?;
     if order.dry_run {
         let affected = affected.as_ref().map(|(revision, reasons)| (*revision, reasons));
         let steps = plan::plan(project, &surroundings.store, &surroundings.stop, (requested, affected), &order.options);
@@ -344,19 +359,29 @@ fn show_plan(
 
 /// Resources of a run apart from its project.
 pub(crate) struct Place {
-    pub store: Store,
+    pub store: Arc<Store>,
     pub executor: Local,
     pub stop: Arc<Stop>,
     _signals: Option<Signals>,
 }
 
 impl Place {
+    /// With this machine only.
     pub(crate) fn new(invocation: &mut Invocation<'_>, root: &Path) -> Result<Self, Exit> {
+        Self::with(invocation, root, None)
+    }
+
+    /// With a server as well.
+    pub(crate) fn with(
+        invocation: &mut Invocation<'_>,
+        root: &Path,
+        remote: Option<&crate::remote::Wanted>,
+    ) -> Result<Self, Exit> {
         let (state, is_own, env) = (root.join(FOLDER), invocation.last, invocation.env.clone());
         let mut failed =
             |what: &str, error: std::io::Error| invocation.refuse(&format!("could not {what}: {error}"), Exit::Io);
         let read = format!("read the results of earlier runs in `{}`", state.display());
-        let store = Store::open(root, &Key::of_user(&env)).map_err(|error| failed(&read, error))?;
+        let store = Arc::new(Store::open(root, &Key::of_user(&env)).map_err(|error| failed(&read, error))?);
         let warning = store.warning();
         let stop = Arc::new(Stop::new().map_err(|error| failed("make a pipe", error))?);
         // Signals and a guard belong to a process of our own; inside another run they are left alone.
@@ -365,7 +390,9 @@ impl Place {
             false => None,
         };
         let program = if is_own { std::env::current_exe().ok() } else { None };
-        let executor = Local::new(Surroundings { env: invocation.command_env() }, program);
+        let elsewhere = remote.map(|remote| remote.place(&store, root)).transpose();
+        let elsewhere = elsewhere.map_err(|message| invocation.refuse(&message, Exit::Usage))?;
+        let executor = Local::new(Surroundings { env: invocation.command_env() }, program).with_elsewhere(elsewhere);
         if let Some(warning) = warning {
             let _ = writeln!(invocation.stderr, "warning: {warning}");
         }

@@ -16,6 +16,9 @@ use std::path::Path;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit, Exit> {
     let (path, names) = cx.split(&flags.places, &flags.target);
+    if let Some(address) = &flags.remote {
+        return super::server::run(cx, &path, address, flags.output);
+    }
     let found = collect(cx, &path, &flags.target, &flags.cluster)?;
     let found = meant(found, &names).map_err(|message| cx.usage(&message))?;
     Ok(show(cx, &found, flags.output))

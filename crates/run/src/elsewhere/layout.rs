@@ -2,6 +2,7 @@
 //! are not fetched. Nothing is written through a link, and no file is ever incomplete.
 
 use crate::local::stage::{make_folder, open_below, remove_others};
+use crate::request::{Observer, Progress};
 use purlin_host::folder::{Folder as Opened, kind};
 use purlin_remote::client::{Client, Stop};
 use purlin_remote::store::Sink;
@@ -20,7 +21,13 @@ const BATCH: u64 = 8 << 20;
 type Wanted<'t> = (String, &'t File);
 
 /// Lays out a tree in a folder of a project.
-pub fn lay_out(client: &Client, tree: &Folder, root: &Path, folder: &Path, stop: Stop<'_>) -> Result<(), String> {
+pub fn lay_out(
+    client: &Client,
+    tree: &Folder,
+    (root, folder): (&Path, &Path),
+    stop: Stop<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(), String> {
     let target = open_below(root, folder).map_err(|error| error.to_string())?;
     let all = tree.walk();
     let wanted: BTreeSet<&Path> =
@@ -34,6 +41,9 @@ pub fn lay_out(client: &Client, tree: &Folder, root: &Path, folder: &Path, stop:
             Seen::File(file) if is_there(client, &target, path, file) => {}
             Seen::File(file) => files.push((path.clone(), *file)),
         }
+    }
+    if !files.is_empty() {
+        observer.progress(Progress::Downloading(files.iter().map(|(_, file)| file.digest.size).sum()));
     }
     fetch(client, &target, &files, stop)
 }

@@ -11,7 +11,7 @@ mod layout;
 mod shared;
 
 #[cfg(feature = "net")]
-pub use shared::Shared;
+pub use shared::{Shared, Terms};
 
 use crate::action::Command;
 use crate::mask::Mask;

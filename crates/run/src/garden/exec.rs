@@ -44,7 +44,10 @@ pub fn action(
     let stage = (kind == Kind::Build).then(|| stage(project, action, version, &folder));
     let travel = match stay(action, spec, kind, is_persistent) {
         Some(why) => Travel::Stays(why),
-        None => Travel::Goes(Box::new(baggage(project, action, stage.as_ref(), &folder))),
+        None => {
+            let secret = secret_place(spec);
+            Travel::Goes(Box::new(Baggage { secret, ..baggage(project, action, stage.as_ref(), &folder) }))
+        }
     };
     Ok(Action {
         reuse: match kind {
@@ -83,7 +86,7 @@ fn stay(action: &GardenAction, spec: &Value, kind: Kind, is_persistent: bool) ->
     if kind == Kind::Build && at_source {
         return Some(Stay::InPlace);
     }
-    secret_place(spec).map(Stay::Secret)
+    None
 }
 
 /// Where a spec has a secret.

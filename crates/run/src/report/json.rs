@@ -40,6 +40,9 @@ impl Reporter for JsonLines<'_> {
             }
             Event::Progress { id, progress } => progress_json(id, progress),
             Event::Placed { id, place } => placed_json(id, place),
+            Event::Stays { id, why } => {
+                json!({ "event": "placed", "id": id, "where": "here", "reason": why.to_string() })
+            }
             Event::Warning { id, text } => json!({ "event": "warning", "id": id, "message": text }),
             Event::Ended { id, version, end, at, took } => {
                 let (at, took) = (self.millis(*at), self.millis(*took));

@@ -121,6 +121,7 @@ impl Reporter for Live {
                 }
             }
             Event::Placed { id, place } => self.seen.place(id, place),
+            Event::Stays { id, why } => self.seen.stay(id, why),
             Event::Warning { id: "", text } => self.line(&format!("warning: {text}")),
             Event::Warning { id, text } => self.line(&format!("{id}: warning: {text}")),
             Event::Ended { id, version, end, took, .. } => {

@@ -12,7 +12,7 @@ pub use plain::Plain;
 pub use spans::{Context, Spans};
 pub use trace::Trace;
 
-use crate::action::Kind;
+use crate::action::{Kind, Stay};
 use crate::event::{Cause, End, Event, Failure, Reporter, Summary, seconds};
 use crate::request::{Place, Progress};
 use std::collections::HashMap;
@@ -139,6 +139,11 @@ impl Seen {
             Place::Worker(name) => format!(" on {name}"),
         };
         self.places.insert(id.to_owned(), text);
+    }
+
+    /// Why an action runs here although others run elsewhere.
+    fn stay(&mut self, id: &str, why: &Stay) {
+        self.places.insert(id.to_owned(), format!(" here ({why})"));
     }
 
     fn placed(&self, id: &str) -> &str {

@@ -41,6 +41,7 @@ impl Reporter for Plain<'_> {
             // Each state would be a line; how long an action waited is in its time.
             Event::Progress { .. } => {}
             Event::Placed { id, place } => self.seen.place(id, place),
+            Event::Stays { id, why } => self.seen.stay(id, why),
             Event::Warning { id: "", text } => self.line(&format!("warning: {text}")),
             Event::Warning { id, text } => self.line(&format!("{id}: warning: {text}")),
             Event::Ended { id, version, end, took, .. } => {

@@ -62,6 +62,9 @@ impl Reporter for Trace {
             };
             self.places.insert((*id).to_owned(), text.to_owned());
         }
+        if let Event::Stays { id, why } = event {
+            self.places.insert((*id).to_owned(), format!("here: {why}"));
+        }
         if let Event::Ended { id, end, at, took, .. } = event {
             self.ended.push(((*id).to_owned(), end.word(), *at, *took));
         }

@@ -256,6 +256,7 @@ impl Dev {
             return Ok(project.into_past(true));
         }
         let order = Order {
+            remote: None,
             kind: Kind::Run,
             wanted: Wanted::default(),
             options: Options {

@@ -84,6 +84,7 @@ fn carry(
     let (session, mut request) = open(invocation, flags)?;
     run_first(invocation, &scripts(&session, &request), &session, &mut request)?;
     let order = Order {
+        remote: None,
         kind,
         wanted: Wanted {
             names,

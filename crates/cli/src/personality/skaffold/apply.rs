@@ -44,6 +44,7 @@ pub(super) fn apply(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Ex
     let root = PathBuf::from(session.world.root());
     let project = ObjectsProject::new(&session, root, manifests, release, clusters.clone());
     let order = Order {
+        remote: None,
         kind: Kind::Deploy,
         wanted: Wanted::default(),
         options: Options { jobs: usual_jobs(), force: true, ..Options::default() },

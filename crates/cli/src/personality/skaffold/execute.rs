@@ -414,7 +414,7 @@ impl Reporter for Lines<'_> {
                 _ => {}
             },
             Event::Started { .. } | Event::Begin { .. } | Event::Stopping => {}
-            Event::Progress { .. } | Event::Placed { .. } => {}
+            Event::Progress { .. } | Event::Placed { .. } | Event::Stays { .. } => {}
         }
     }
 
