@@ -18,7 +18,7 @@ mod settings_policy;
 mod settings_remote;
 mod watch;
 
-use arguments::{args, completions, declared, help, options, project, reach, run_args, steering};
+use arguments::{args, completions, declared, duration, help, options, project, reach, run_args, steering};
 pub use invocation::{Exit, Invocation};
 use output::{pager, paint, printable, report, rule_page, traced, veil, viewpoint};
 pub use project::{Setup, open_session};

@@ -4,6 +4,7 @@ use crate::error::ApiError;
 use crate::foreign;
 use crate::kubeconfig::Access;
 use crate::path::{is_dry, unsafe_part};
+use crate::stream::Line;
 use crate::wire::{Answer, Ask, Broken, Method, Wire, open};
 use serde_json::Value as Json;
 use std::time::Duration;
@@ -115,6 +116,29 @@ impl Client {
             wait(wanted_pause.unwrap_or(pause).min(LONGEST_PAUSE), go_on)?;
             pause = (pause * 2).min(Duration::from_secs(5));
         }
+    }
+
+    /// A connection of its own, for a request whose answer has no end.
+    pub(crate) fn line(&self, path: &str) -> Result<Line, ApiError> {
+        let ask = Ask { method: Method::Get, path, accept: JSON, body: None };
+        self.wire.line().map_err(|broken| self.broken(broken, &ask))
+    }
+
+    /// The error of a connection that broke.
+    pub(crate) fn lost(&self, error: &std::io::Error) -> ApiError {
+        let text = error.to_string();
+        let why = text.split(" (os error").next().unwrap_or(&text).to_lowercase();
+        ApiError::Unreachable { server: self.server.clone(), why }
+    }
+
+    /// The error of an answer that did not come.
+    pub(crate) fn late(&self, path: &str) -> ApiError {
+        ApiError::TimedOut { server: self.server.clone(), what: format!("GET {}", bare(path)) }
+    }
+
+    /// The error in an answer that refuses.
+    pub(crate) fn refusal(&self, status: u16, body: &[u8], object: &str) -> ApiError {
+        ApiError::of(status, body, object, (&self.user, &self.context))
     }
 
     fn broken(&self, broken: Broken, ask: &Ask<'_>) -> ApiError {

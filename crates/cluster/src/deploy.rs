@@ -44,6 +44,8 @@ pub struct Deployment {
     pub timeout: Duration,
     /// Whether to wait at all.
     pub wait: bool,
+    /// Whether a failure is only one once that time has passed.
+    pub tolerant: bool,
     /// Whether a Job must have completed.
     pub jobs: bool,
     /// Takes over fields that others have set.
@@ -65,6 +67,7 @@ impl Default for Deployment {
             hooks: false,
             timeout: Duration::from_secs(300),
             wait: true,
+            tolerant: false,
             jobs: true,
             force: false,
         }
@@ -140,6 +143,7 @@ impl<'d> Prepared<'d> {
         Patience {
             timeout: self.deployment.timeout,
             rules: Rules { jobs: self.deployment.jobs },
+            tolerant: self.deployment.tolerant,
             go_on: observer.go_on,
             say: observer.say,
         }

@@ -77,20 +77,23 @@ pub fn pods(client: &Client, object: &Json, go_on: GoOn<'_>) -> Vec<Json> {
     if text(object, "/kind") == "Pod" {
         return vec![object.clone()];
     }
-    let Some(selector) = selector(object) else { return Vec::new() };
-    let namespace = text(object, "/metadata/namespace");
+    selected(client, text(object, "/metadata/namespace"), object.pointer("/spec/selector"), go_on)
+}
+
+/// The pods that a selector selects.
+pub(crate) fn selected(client: &Client, namespace: &str, written: Option<&Json>, go_on: GoOn<'_>) -> Vec<Json> {
+    let Some(selector) = written.and_then(selector) else { return Vec::new() };
     let path = format!("{}?labelSelector={}", below(namespace, &["pods"]), escape(&selector));
     let found = client.get(&path, "", go_on).unwrap_or(Json::Null);
     list(&found, "/items").cloned().collect()
 }
 
-/// The selector of a workload as a query.
-fn selector(object: &Json) -> Option<String> {
-    let written = object.pointer("/spec/selector")?;
+/// A selector as a query.
+fn selector(written: &Json) -> Option<String> {
     let labels = written.get("matchLabels").unwrap_or(written).as_object()?;
     let mut parts: Vec<String> =
         labels.iter().filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?))).collect();
-    for expression in list(object, "/spec/selector/matchExpressions") {
+    for expression in list(written, "/matchExpressions") {
         let values: Vec<&str> = list(expression, "/values").filter_map(Json::as_str).collect();
         let (key, values) = (text(expression, "/key"), values.join(","));
         parts.push(match text(expression, "/operator") {
@@ -104,10 +107,14 @@ fn selector(object: &Json) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(","))
 }
 
+/// Whether a pod takes connections.
+pub(crate) fn is_ready(pod: &Json) -> bool {
+    list(pod, "/status/conditions")
+        .any(|condition| text(condition, "/type") == "Ready" && text(condition, "/status") == "True")
+}
+
 fn is_well(pod: &Json) -> bool {
-    let is_ready = list(pod, "/status/conditions")
-        .any(|condition| text(condition, "/type") == "Ready" && text(condition, "/status") == "True");
-    is_ready || text(pod, "/status/phase") == "Succeeded"
+    is_ready(pod) || text(pod, "/status/phase") == "Succeeded"
 }
 
 fn pod_lines(client: &Client, pod: &Json, namespace: &str, go_on: GoOn<'_>) -> Vec<String> {

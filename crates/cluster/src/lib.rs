@@ -31,6 +31,7 @@ pub mod release;
 pub mod secrets;
 pub mod stand_in;
 pub mod state;
+pub mod stream;
 mod wait;
 pub mod wire;
 
@@ -38,4 +39,4 @@ pub use client::Client;
 pub use deploy::{Deployment, deploy};
 pub use error::ApiError;
 pub use kubeconfig::{Access, Wanted};
-pub use object::Object;
+pub use object::{Id, Object};

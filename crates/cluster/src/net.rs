@@ -5,14 +5,17 @@
 
 use crate::foreign;
 use crate::kubeconfig::{Access, Proof};
+use crate::stream::Line;
+use crate::stream::socket::{self, Socket};
 use crate::wire::{Answer, Ask, Broken, CONNECT, LARGEST, REQUEST, Wire};
 use purlin_value::encoding::base64;
+use rustls::ClientConfig;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::sign::CertifiedKey;
 use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use ureq::config::Config;
 use ureq::http::Uri;
@@ -23,12 +26,25 @@ use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 /// Maximum number of idle connections; one per thread.
 const KEPT: usize = 32;
 
+/// Maximum number of addresses of one host that are tried.
+const MOST_ADDRESSES: usize = 4;
+
 /// A cluster, with the headers of every request.
 pub(crate) struct Connection {
     agent: ureq::Agent,
     /// Scheme, host and port as requests use them, and the base path of the API.
     base: String,
     headers: Vec<(String, String)>,
+    direct: Direct,
+}
+
+/// What a connection of its own is opened with.
+struct Direct {
+    /// Host and port.
+    authority: String,
+    /// The base path of the API.
+    base: String,
+    encryption: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
 
 impl Connection {
@@ -69,6 +85,16 @@ impl Connection {
             .user_agent(concat!("purlin/", env!("CARGO_PKG_VERSION")))
             .tls_config(tls(access)?)
             .build();
+        let encryption = match scheme {
+            "https" => {
+                let plain = name.trim_start_matches('[').trim_end_matches(']').to_owned();
+                let name = ServerName::try_from(plain).map_err(|_| no_address())?;
+                Some((socket::encryption(access)?, name))
+            }
+            _ => None,
+        };
+        let base = uri.path().trim_end_matches('/').to_owned();
+        let direct = Direct { authority: authority.clone(), base, encryption };
         let resolver = Fixed { authority: authority.clone(), found: OnceLock::new() };
         let mut headers = access.impersonate.clone();
         match &access.proof {
@@ -86,6 +112,7 @@ impl Connection {
             agent: ureq::Agent::with_parts(config, DefaultConnector::default(), resolver),
             base: format!("{scheme}://{name}:{port}{}", uri.path().trim_end_matches('/')),
             headers,
+            direct,
         })
     }
 }
@@ -164,6 +191,17 @@ impl Wire for Connection {
         }
         Ok(Answer { status, retry_after, body })
     }
+
+    fn line(&self) -> Result<Line, Broken> {
+        let Direct { authority, base, encryption } = &self.direct;
+        let found = authority.to_socket_addrs().map_err(|_| Broken::Connect("unknown host".to_owned()))?;
+        let addresses: Vec<SocketAddr> = found.take(MOST_ADDRESSES).collect();
+        let socket = Socket::connect(&addresses, encryption.clone())?;
+        let agent = concat!("purlin/", env!("CARGO_PKG_VERSION")).to_owned();
+        let own = [("Host".to_owned(), authority.clone()), ("User-Agent".to_owned(), agent)];
+        let more = self.headers.iter().filter(|(name, _)| name != "Host").cloned();
+        Ok(Line { bytes: Box::new(socket), base: base.clone(), headers: own.into_iter().chain(more).collect() })
+    }
 }
 
 fn broken(error: &ureq::Error) -> Broken {
@@ -212,7 +250,7 @@ impl Resolver for Fixed {
             }
         };
         let mut result = self.empty();
-        for address in found.iter().take(4) {
+        for address in found.iter().take(MOST_ADDRESSES) {
             result.push(*address);
         }
         if result.is_empty() { Err(ureq::Error::HostNotFound) } else { Ok(result) }

@@ -20,6 +20,8 @@ pub struct Patience<'p> {
     pub timeout: Duration,
     /// Options for readiness.
     pub rules: Rules,
+    /// Whether a failure is only one once the time has passed.
+    pub tolerant: bool,
     /// Returns whether to continue.
     pub go_on: GoOn<'p>,
     /// Receives messages about awaited objects.
@@ -44,6 +46,10 @@ pub fn wait_for(
         for (object, state) in open.iter().copied().zip(states) {
             match state {
                 Ready::Yes => {}
+                Ready::Failed(why) if patience.tolerant => {
+                    now.push(format!("{}: {why}", object.id));
+                    waiting.push((object, why));
+                }
                 Ready::Waits(why) => {
                     now.push(format!("{}: {why}", object.id));
                     waiting.push((object, why));

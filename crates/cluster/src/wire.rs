@@ -1,6 +1,7 @@
 //! Requests, answers, and their transport. Tests have a transport of their own.
 
 use crate::kubeconfig::Access;
+use crate::stream::Line;
 use std::time::Duration;
 
 /// Time limit for establishing a connection.
@@ -84,6 +85,11 @@ pub enum Broken {
 pub trait Wire: Send + Sync {
     /// One request.
     fn send(&self, ask: &Ask<'_>) -> Result<Answer, Broken>;
+
+    /// A connection of its own, for a request whose answer has no end.
+    fn line(&self) -> Result<Line, Broken> {
+        Err(Broken::Unusable("this connection has no streams".to_owned()))
+    }
 }
 
 /// The transport to a cluster.

@@ -1,6 +1,7 @@
 //! Deploys to Kubernetes as work of actions. Selects the cluster; the crate of that name communicates with it.
 
 use crate::event::{Cause, Failure};
+use crate::forwards::{Port, ports_of};
 use crate::outputs::Outputs;
 use crate::past::StateOf;
 use crate::work::{Doing, Trouble, Work};
@@ -8,7 +9,10 @@ use purlin_cluster::apply::Failed;
 use purlin_cluster::deploy::{Observer, undeploy};
 pub use purlin_cluster::diff::Change;
 use purlin_cluster::diff::changes;
+use purlin_cluster::logs::{self, Line, Source, Wish};
 use purlin_cluster::state::{Standing, standing};
+use purlin_cluster::stream::exec::{self, Command, Ends};
+use purlin_cluster::stream::forward::{Forward, Say};
 use purlin_cluster::{Access, ApiError, Client, Deployment, Object, Wanted, deploy};
 use purlin_model::Manifest;
 use purlin_syntax::Span;
@@ -114,6 +118,8 @@ pub struct ClusterDeploy {
     clusters: Arc<Clusters>,
     place: Place,
     deployment: Deployment,
+    /// The ports to forward that the project chooses; if it does not, those of the objects.
+    ports: Option<Result<Vec<Port>, Cause>>,
     /// The subject of the last failure: a manifest and a field of it.
     blamed: Mutex<Option<(usize, Option<String>)>>,
 }
@@ -122,7 +128,7 @@ impl ClusterDeploy {
     /// A deploy that has not been checked yet.
     pub fn new(clusters: Arc<Clusters>, place: Place, deployment: Deployment) -> Self {
         let deployment = Deployment { force: clusters.force_conflicts || deployment.force, ..deployment };
-        ClusterDeploy { clusters, place, deployment, blamed: Mutex::default() }
+        ClusterDeploy { clusters, place, deployment, ports: None, blamed: Mutex::default() }
     }
 
     /// The manifest that the last failure concerns, and the field if one is known.
@@ -133,6 +139,65 @@ impl ClusterDeploy {
     /// The changes that a deploy would make.
     pub fn changes(&self, doing: Doing<'_>) -> Result<Vec<Change>, Trouble> {
         self.with(doing, |client| changes(client, &self.deployment, &|| doing.goes_on()))
+    }
+
+    /// Lines of its containers as they are now.
+    pub fn logs(&self, wish: &Wish<'_>, doing: Doing<'_>) -> Result<Vec<Line>, Trouble> {
+        let found = self.with(doing, |client| Ok(logs::logs(client, &self.deployment, wish, &|| doing.goes_on())?))?;
+        found.ok_or_else(not_deployed)
+    }
+
+    /// Passes on the lines of its containers until the run is stopped.
+    pub fn follow_logs(&self, wish: &Wish<'_>, doing: Doing<'_>, say: &mut dyn FnMut(&Line)) -> Result<(), Trouble> {
+        let follow =
+            |client: &Client| Ok(logs::follow_logs(client, &self.deployment, wish, &|| doing.goes_on(), &mut *say)?);
+        if self.with(doing, follow)? { Ok(()) } else { Err(not_deployed()) }
+    }
+
+    /// What has pods, by kind and name.
+    pub fn workloads(&self) -> Vec<String> {
+        let has_pods = |object: &&Object| logs::WORKLOADS.contains(&object.id.kind.as_str());
+        let mut found: Vec<String> =
+            self.deployment.objects.iter().filter(has_pods).map(|object| object.id.to_string()).collect();
+        found.sort();
+        found
+    }
+
+    /// The ports that are forwarded to this machine.
+    pub fn ports(&self) -> Result<Vec<Port>, Trouble> {
+        match &self.ports {
+            Some(ports) => ports.clone().map_err(|cause| Trouble { cause, tail: Vec::new() }),
+            None => Ok(ports_of(&self.deployment.objects)),
+        }
+    }
+
+    /// The same with ports that the project chooses. What is wrong with them matters only to who forwards them.
+    pub fn forwarding(self, ports: Result<Vec<Port>, Cause>) -> Self {
+        ClusterDeploy { ports: Some(ports), ..self }
+    }
+
+    /// Forwards a port until the result is dropped.
+    pub fn forward(&self, port: &Port, say: Say) -> Result<Forward, Trouble> {
+        let client = self.clusters.client(&self.place).map_err(|error| trouble(&error))?;
+        let mut target = port.target.clone();
+        if target.id.namespace.is_empty() {
+            let own = &self.deployment.namespace;
+            target.id.namespace = if own.is_empty() { client.namespace().to_owned() } else { own.clone() };
+        }
+        let local = port.local.or_else(|| target.port.parse().ok()).unwrap_or(0);
+        Forward::start(client, target, local, say).map_err(|error| trouble(&error))
+    }
+
+    /// Runs a command in one of its containers, and returns the exit code.
+    pub fn exec(&self, command: &Command, ends: Ends<'_>, doing: Doing<'_>) -> Result<i32, Trouble> {
+        let go_on = || doing.goes_on();
+        self.with(doing, |client| {
+            let name = Some(command.container.as_str()).filter(|name| !name.is_empty());
+            let source = logs::container(client, &self.deployment, name, &go_on)?;
+            let Source { namespace, pod, container } = source;
+            let command = Command { namespace, pod, container, ..command.clone() };
+            Ok(exec::exec(client, &command, ends, &go_on)?)
+        })
     }
 
     /// Sends requests to the cluster; a signal does not have to wait for the answer.
@@ -147,6 +212,10 @@ impl ClusterDeploy {
             trouble(&failed.error)
         })
     }
+}
+
+fn not_deployed() -> Trouble {
+    Trouble { cause: Cause::Other("it is not deployed".to_owned()), tail: Vec::new() }
 }
 
 pub(crate) fn trouble(error: &ApiError) -> Trouble {
@@ -193,17 +262,6 @@ impl Work for ClusterDeploy {
 
     fn is_remote(&self) -> bool {
         true
-    }
-
-    fn has_own_logs(&self) -> bool {
-        true
-    }
-
-    fn logs(&self, lines: usize, doing: Doing<'_>) -> Result<Vec<String>, Trouble> {
-        let found = self.with(doing, |client| {
-            Ok(purlin_cluster::logs::logs(client, &self.deployment, lines, &|| doing.goes_on())?)
-        })?;
-        found.ok_or_else(|| Trouble { cause: Cause::Other("it is not deployed".to_owned()), tail: Vec::new() })
     }
 }
 

@@ -34,6 +34,10 @@ pub struct Release {
     pub namespace: Option<String>,
     /// Whether hook annotations are interpreted.
     pub is_chart: bool,
+    /// Whether objects that are applied are not waited for.
+    pub is_hasty: bool,
+    /// Whether a failure is only one once the time for waiting has passed.
+    pub tolerant: bool,
 }
 
 impl<'s> ObjectsProject<'s> {
@@ -57,6 +61,8 @@ impl<'s> ObjectsProject<'s> {
                 objects,
                 once,
                 hooks: release.is_chart,
+                wait: !release.is_hasty,
+                tolerant: release.tolerant,
                 ..Deployment::default()
             };
             Arc::new(ClusterDeploy::new(clusters, Place::default(), deployment))

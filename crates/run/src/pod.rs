@@ -105,8 +105,4 @@ impl Work for PodRun {
     fn state(&self, _doing: Doing<'_>) -> StateOf {
         StateOf::NeverRun
     }
-
-    fn logs(&self, _lines: usize, _doing: Doing<'_>) -> Result<Vec<String>, Trouble> {
-        Ok(Vec::new())
-    }
 }

@@ -88,10 +88,4 @@ pub trait Work: Send + Sync + std::fmt::Debug {
     fn is_remote(&self) -> bool {
         false
     }
-    /// Whether the logs of what it brought up are available.
-    fn has_own_logs(&self) -> bool {
-        false
-    }
-    /// The last log lines of what it brought up.
-    fn logs(&self, lines: usize, doing: Doing<'_>) -> Result<Vec<String>, Trouble>;
 }

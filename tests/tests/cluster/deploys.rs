@@ -121,7 +121,7 @@ fn logs_are_those_of_the_pods() {
     bench.fake.put("v1", "Pod", "shop-dev", "web-1", pod);
     bench.fake.state.lock().unwrap().logs.insert("web-1".to_owned(), "hello\nworld\n".to_owned());
     assert_eq!(bench.good(&["logs", "deploy.web"]).stdout, "web-1 main | hello\nweb-1 main | world\n");
-    assert_eq!(bench.good(&["garden", "logs", "web"]).stdout, "web → web-1 main | hello\nweb → web-1 main | world\n");
+    assert_eq!(bench.good(&["garden", "logs", "web"]).stdout, "web → hello\nweb → world\n");
 }
 
 #[test]

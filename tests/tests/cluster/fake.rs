@@ -61,6 +61,7 @@ pub struct State {
     /// Whether discovery uses the old format.
     pub old: bool,
     pub logs: BTreeMap<String, String>,
+    pub streams: crate::live::Streams,
 }
 
 /// A running server.
@@ -154,6 +155,7 @@ fn serve(stream: TcpStream, state: &Mutex<State>) {
         let mut words = first.split_whitespace().map(str::to_owned);
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let (mut length, mut token, mut accept, mut form) = (0, String::new(), String::new(), String::new());
+        let (mut key, mut protocols) = (String::new(), String::new());
         loop {
             let mut line = String::new();
             reader.read_line(&mut line).unwrap_or(0);
@@ -163,11 +165,20 @@ fn serve(stream: TcpStream, state: &Mutex<State>) {
                 "authorization" => token = value.trim_start_matches("Bearer ").to_owned(),
                 "accept" => accept = value.to_owned(),
                 "content-type" => form = value.to_owned(),
+                "sec-websocket-key" => key = value.to_owned(),
+                "sec-websocket-protocol" => protocols = value.to_owned(),
                 _ => {}
             }
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body).unwrap();
+        if let Some(pod) = streams_of(state, &target, &token) {
+            state.lock().unwrap().seen.push(format!("{method} {target}"));
+            return match key.is_empty() {
+                true => crate::live::follow(out, state, &pod, &target),
+                false => crate::live::upgrade(out, state, &target, &key, &protocols),
+            };
+        }
         let trick = take_trick(state, &method, &target);
         let (status, answer) = match &trick {
             Some(trick) => {
@@ -190,6 +201,17 @@ fn serve(stream: TcpStream, state: &Mutex<State>) {
             return;
         }
     }
+}
+
+/// The pod of a request that keeps its connection open.
+fn streams_of(state: &Mutex<State>, target: &str, token: &str) -> Option<String> {
+    let (path, query) = target.split_once('?')?;
+    let parts: Vec<&str> = path.split('/').collect();
+    let [.., namespace, "pods", name, what] = parts.as_slice() else { return None };
+    let is_stream = matches!(*what, "exec" | "portforward") || (*what == "log" && query.contains("follow=true"));
+    let state = state.lock().unwrap();
+    let is_there = state.objects.contains_key(&state.key("v1", "Pod", namespace, name));
+    (is_stream && is_there && token == "admin-token-4711").then(|| (*name).to_owned())
 }
 
 fn take_trick(state: &Mutex<State>, method: &str, target: &str) -> Option<Trick> {
@@ -249,6 +271,12 @@ fn answer(
         return (403, failure(403, &message, json!([])));
     }
     match (method, rest) {
+        ("GET", [_, name, "log"]) if state.streams.logs.contains_key(*name) => {
+            (200, Json::String(crate::live::written(&crate::live::selected(&state.streams.logs[*name], target))))
+        }
+        ("GET", [_, name, "exec" | "portforward"]) => {
+            (404, failure(404, &format!("pods \"{name}\" not found"), json!([])))
+        }
         ("GET", [_, name, "log"]) => match state.logs.get(*name) {
             Some(text) if query.contains("timestamps=true") => (200, Json::String(timed(text))),
             Some(text) => (200, Json::String(text.clone())),

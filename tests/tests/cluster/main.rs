@@ -7,11 +7,13 @@ mod containers;
 mod deploys;
 mod failures;
 mod fake;
+mod live;
 mod objects;
 mod releases;
 mod revisions;
 mod skaffold;
 mod storefront;
+mod streams;
 
 use fake::Fake;
 use purlin_suite::{Ran, Scratch, environment, run};

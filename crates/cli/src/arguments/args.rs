@@ -1,6 +1,6 @@
 //! The native command line. Only this file and its siblings know clap.
 
-use crate::run_args::{CleanupFlags, ClusterFlags, DevFlags, LogsFlags, RunFlags, StatusFlags};
+use crate::run_args::{CleanupFlags, ClusterFlags, DeployFlags, DevFlags, ExecFlags, LogsFlags, RunFlags, StatusFlags};
 use crate::seed::SeedSource;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -603,7 +603,7 @@ pub enum Command {
     /// Run Build actions and their dependencies.
     Build(RunFlags),
     /// Run Deploy actions and their dependencies.
-    Deploy(RunFlags),
+    Deploy(DeployFlags),
     /// Run Test actions and their dependencies.
     Test(RunFlags),
     /// Run Run actions and their dependencies.
@@ -614,6 +614,8 @@ pub enum Command {
     Status(StatusFlags),
     /// Print the last output of an action.
     Logs(LogsFlags),
+    /// Run a command in a container of a Deploy.
+    Exec(ExecFlags),
     /// Delete what Deploys have created, and the stored results of actions.
     Cleanup(CleanupFlags),
     /// Format YAML files, keeping comments, order and anchors.

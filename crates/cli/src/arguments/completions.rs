@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 /// Commands whose arguments are nodes.
-const OF_NODES: &str = "resolve render why build deploy test run dev logs cleanup";
+const OF_NODES: &str = "resolve render why build deploy test run dev logs exec cleanup";
 
 /// The script for a shell.
 pub(crate) fn script(shell: Shell) -> String {

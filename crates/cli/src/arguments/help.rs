@@ -27,9 +27,10 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     ("deploy", [("purlin deploy -e staging", "every Deploy, with its Builds"), ("purlin deploy --since main --dry-run", "what the changes of a branch would deploy")]),
     ("test", [("purlin test", "every Test whose sources changed"), ("purlin test unit --force", "one, even if it is up to date")]),
     ("run", [("purlin run migrate", "one Run and its dependencies"), ("purlin run migrate seed -o json", "two, with events as JSON")]),
-    ("dev", [("purlin dev", "everything, and again after each change"), ("purlin dev deploy.api", "one Deploy and its dependencies")]),
+    ("dev", [("purlin dev", "everything, and again after each change"), ("purlin dev deploy.api --forward --logs", "one Deploy and its dependencies, with its ports here and its logs")]),
     ("status", [("purlin status", "every action of the project"), ("purlin status deploy.api -o json", "one, as JSON")]),
-    ("logs", [("purlin logs build.api", "the output of its last run"), ("purlin logs deploy.api -e staging", "in another environment")]),
+    ("logs", [("purlin logs build.api", "the output of its last run"), ("purlin logs deploy.api --follow --since 5m", "what its containers print, from five minutes ago on")]),
+    ("exec", [("purlin exec api -- ls /srv", "a command in a container of `deploy.api`"), ("purlin exec api -t -- sh", "a shell there, in this terminal")]),
     ("cleanup", [("purlin cleanup --yes", "delete what every Deploy has created, without asking"), ("purlin cleanup deploy.api", "one of them")]),
     ("symbols", [("purlin symbols", "everything this folder's projects declare"), ("purlin symbols -o json", "the same, as JSON")]),
     ("refs", [("purlin refs registry", "where a variable is declared and used"), ("purlin refs api -o json", "the same, as JSON")]),
@@ -123,10 +124,12 @@ const RUNNING: &[(&str, bool)] = &[
     ("remote-secrets", false),
     ("kubeconfig", false),
     ("force-conflicts", false),
+    ("forward", false),
+    ("logs", false),
 ];
 
 /// Commands that connect to a cluster.
-const REACHING_CLUSTERS: &[&str] = &["build", "deploy", "test", "run", "dev", "status", "logs", "cleanup"];
+const REACHING_CLUSTERS: &[&str] = &["build", "deploy", "test", "run", "dev", "status", "logs", "exec", "cleanup"];
 
 /// Whether arguments ask for help.
 pub(crate) fn is_wanted(args: &[String]) -> bool {

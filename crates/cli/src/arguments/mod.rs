@@ -3,6 +3,7 @@
 pub(crate) mod args;
 pub(crate) mod completions;
 pub(crate) mod declared;
+pub(crate) mod duration;
 pub(crate) mod help;
 pub(crate) mod options;
 pub(crate) mod project;

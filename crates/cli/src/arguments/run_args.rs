@@ -3,6 +3,7 @@
 use crate::args::{AnswerFormat, Places, Target};
 use clap::Args;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Which cluster is meant. Its context is an option of the project.
 #[derive(Args, Debug, Clone, Default)]
@@ -94,6 +95,26 @@ pub struct RunFlags {
     pub timings: Option<PathBuf>,
 }
 
+/// Arguments of `deploy`.
+#[derive(Args, Debug, Clone)]
+pub struct DeployFlags {
+    #[command(flatten)]
+    pub run: RunFlags,
+    #[command(flatten)]
+    pub after: AfterFlags,
+}
+
+/// What goes on after a deploy.
+#[derive(Args, Debug, Clone, Copy, Default)]
+pub struct AfterFlags {
+    /// Afterwards, forward the ports of what was deployed to this machine until Ctrl-C.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub forward: bool,
+    /// Afterwards, print the logs of what was deployed until Ctrl-C.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub logs: bool,
+}
+
 /// Arguments of `dev`.
 #[derive(Args, Debug, Clone)]
 pub struct DevFlags {
@@ -113,6 +134,12 @@ pub struct DevFlags {
     /// The tool that builds images: buildx, docker, podman or buildah; the first installed one if omitted.
     #[arg(long, value_name = "TOOL")]
     pub builder: Option<String>,
+    /// Forward the ports of what is deployed to this machine.
+    #[arg(long)]
+    pub forward: bool,
+    /// Print the logs of what is deployed.
+    #[arg(long)]
+    pub logs: bool,
     /// Format: lines for people on stderr, or one JSON object per event on stdout.
     #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
     pub output: AnswerFormat,
@@ -147,9 +174,47 @@ pub struct LogsFlags {
     pub target: Target,
     #[command(flatten)]
     pub cluster: ClusterFlags,
-    /// Only the last N lines.
+    /// Only the last N lines, of each container.
     #[arg(long, value_name = "N")]
     pub tail: Option<usize>,
+    /// Print new lines as they come, also of containers that restart and of pods that take their place.
+    #[arg(long)]
+    pub follow: bool,
+    /// Only lines of this time before now (`90s`, `2m`, `1h30m`, `1d`).
+    #[arg(long, value_name = "DURATION", value_parser = crate::duration::duration)]
+    pub since: Option<Duration>,
+    /// Print the time of each line.
+    #[arg(long, hide_short_help = true)]
+    pub timestamps: bool,
+    /// Only this container, by name or pattern (`api-*`).
+    #[arg(long, value_name = "NAME")]
+    pub container: Vec<String>,
+}
+
+/// Arguments of `exec`.
+#[derive(Args, Debug, Clone)]
+pub struct ExecFlags {
+    /// The Deploy, by name or id (`deploy.api`).
+    pub node: String,
+    /// The command and its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// Folder or file of the project.
+    #[arg(long, default_value = ".", value_name = "PATH")]
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    pub cluster: ClusterFlags,
+    /// The container; the one that the pod names as its default, or its first, if omitted.
+    #[arg(long, value_name = "NAME")]
+    pub container: Option<String>,
+    /// Pass standard input on.
+    #[arg(short, long)]
+    pub interactive: bool,
+    /// Use this terminal; implies `--interactive`.
+    #[arg(short = 't', long)]
+    pub terminal: bool,
 }
 
 /// Arguments of `cleanup`.

@@ -9,6 +9,7 @@ mod diff_cluster;
 mod editor;
 mod environment;
 mod eval;
+pub(crate) mod exec;
 mod explain;
 mod explore;
 mod files;
@@ -17,7 +18,7 @@ mod fmt;
 mod folder;
 mod graph;
 mod init;
-mod logs;
+pub(crate) mod logs;
 mod lsp;
 mod mcp;
 mod names;
@@ -30,6 +31,7 @@ mod schema;
 mod server;
 mod since;
 mod status;
+pub(crate) mod stay;
 mod unchanged;
 mod verify;
 mod why;
@@ -50,7 +52,7 @@ use crate::policies;
 use crate::project::{self, Setup, open_session};
 use crate::remote;
 use crate::report::{Style, report as print_report, settle};
-use crate::run_args::RemoteFlags;
+use crate::run_args::{AfterFlags, RemoteFlags};
 use crate::seed::SeedSource;
 use crate::settings::{self, Settings, User};
 use purlin_host::named;
@@ -447,6 +449,7 @@ fn usual_seed(command: &Command) -> SeedSource {
         | Command::Dev(_)
         | Command::Status(_)
         | Command::Logs(_)
+        | Command::Exec(_)
         | Command::Cleanup(_) => SeedSource::Kept,
         Command::Diff { cluster: true, .. } => SeedSource::Kept,
         _ => SeedSource::default(),
@@ -520,13 +523,14 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             let question = purlin_model::Question { expression, on, trace };
             eval::run(&mut cx, &place.path(), &question, &target, output, reveal)
         }
-        Command::Build(flags) => run::run(&mut cx, Kind::Build, &flags),
-        Command::Deploy(flags) => run::run(&mut cx, Kind::Deploy, &flags),
-        Command::Test(flags) => run::run(&mut cx, Kind::Test, &flags),
-        Command::Run(flags) => run::run(&mut cx, Kind::Run, &flags),
+        Command::Build(flags) => run::run(&mut cx, Kind::Build, &flags, AfterFlags::default()),
+        Command::Deploy(flags) => run::run(&mut cx, Kind::Deploy, &flags.run, flags.after),
+        Command::Test(flags) => run::run(&mut cx, Kind::Test, &flags, AfterFlags::default()),
+        Command::Run(flags) => run::run(&mut cx, Kind::Run, &flags, AfterFlags::default()),
         Command::Dev(flags) => dev::run(&mut cx, &flags),
         Command::Status(flags) => status::run(&mut cx, &flags),
         Command::Logs(flags) => logs::run(&mut cx, &flags),
+        Command::Exec(flags) => exec::run(&mut cx, &flags),
         Command::Cleanup(flags) => run::cleanup(&mut cx, &flags),
         Command::Fmt { paths, check, diff } => {
             let mode = match (check, diff) {

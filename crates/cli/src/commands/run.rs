@@ -1,20 +1,22 @@
 //! `purlin build`, `deploy`, `test`, `run` and `cleanup`: from arguments to a run of the engine.
 
 use super::Context;
+use super::logs::{Reading, Said};
+use super::stay::stay;
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::{Exit, Invocation};
 use crate::paint::{Answer, painted};
 use crate::personality::{Console, unknown_workflow as unknown};
 use crate::project::Setup;
 use crate::report::Style;
-use crate::run_args::{CleanupFlags, ClusterFlags, RunFlags};
+use crate::run_args::{AfterFlags, CleanupFlags, ClusterFlags, RunFlags};
 use crate::traced::Traced;
 use purlin_compiler::rules;
 use purlin_garden::resolve::resolve;
 use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::cluster::Clusters;
-use purlin_run::engine::{Options, Project, Run, accompanying};
+use purlin_run::engine::{Node, Options, Project, Run, accompanying};
 use purlin_run::event::{Cause, Failure, Reporter, Summary};
 use purlin_run::executor::Local;
 use purlin_run::garden::GardenProject;
@@ -52,7 +54,7 @@ pub(crate) struct Order {
     pub remote: Option<crate::remote::Wanted>,
 }
 
-pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Result<Exit, Exit> {
+pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags, after: AfterFlags) -> Result<Exit, Exit> {
     if kind == Kind::Run && flags.nodes.is_empty() {
         return Err(cx.usage("name the Run actions to run; `*` means all of them"));
     }
@@ -100,12 +102,27 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
     let project = open(cx, row, &room, (&session, &request), &opening)?;
     let workflows: Vec<&str> = flags.nodes.iter().filter_map(|name| name.strip_prefix("workflow.")).collect();
     match workflows.as_slice() {
-        [] => Ok(carry_out(cx.invocation, &session, project.as_ref(), &order, cx.style)?.0),
+        [] => {
+            let (exit, _, requested) = carry_out(cx.invocation, &session, project.as_ref(), &order, cx.style)?;
+            if exit != Exit::Ok || !(after.forward || after.logs) {
+                return Ok(exit);
+            }
+            let shown = |id: &str, said: &Said| format!("{id} {} | {}\n", said.container, said.text);
+            let reading = Reading::following(&shown);
+            let nodes = at_ids(project.as_ref(), &requested);
+            stay(cx.invocation, project.as_ref(), &nodes, (after.forward, after.logs.then_some(&reading)))
+        }
         [name] if kind == Kind::Run && flags.nodes.len() == 1 => {
             workflow(cx, (&session, &request), project.as_ref(), name, flags)
         }
         _ => Err(cx.usage("a workflow is run on its own: `purlin run workflow.NAME`")),
     }
+}
+
+/// The nodes of ids.
+pub(crate) fn at_ids(project: &dyn Project, ids: &[String]) -> Vec<usize> {
+    let is_meant = |(_, node): &(usize, &Node)| ids.contains(&node.id);
+    project.nodes().iter().enumerate().filter(is_meant).map(|(at, _)| at).collect()
 }
 
 /// Runs the steps of a workflow, in the order that they are written.

@@ -5,11 +5,14 @@
 //! shown as pending.
 
 mod answers;
+mod create;
 mod custom;
 mod execute;
 mod flags;
 mod follow;
+mod logs;
 mod order;
+mod plan;
 mod results;
 pub(super) mod steps;
 
@@ -61,6 +64,9 @@ pub(super) const GARDEN: Personality = Personality {
         ("cleanup deploy [NAME…]", "take Deploys down"),
         ("cleanup namespace", "take all Deploys down"),
         ("logs [NAME…]", "the output of Deploys"),
+        ("exec NAME -- COMMAND", "run a command in a container of a Deploy"),
+        ("plan [KEY…]", "what would run, and why"),
+        ("create project", "start a project in this folder"),
         ("version", "the version of Purlin"),
     ],
     options: &[
@@ -82,10 +88,20 @@ pub(super) const GARDEN: Personality = Personality {
         ("    --skip-dependencies", "run no dependencies but Builds"),
         ("-t, --tail N", "logs: only the last lines"),
         ("    --hide-name", "logs: only the lines, without the name of the Deploy"),
+        ("-f, --follow", "logs: print new lines as they come"),
+        ("    --since DURATION", "logs: only lines of this time before now (`5s`, `2m`, `3h`)"),
+        ("    --timestamps", "logs, deploy: with the time of each line"),
+        ("    --tag container=NAME", "logs: only containers of this name or pattern"),
+        ("    --show-tags", "logs: with the container of each line"),
+        ("    --forward", "deploy: forward ports to this machine until Ctrl-C"),
+        ("    --logs", "deploy: print logs until Ctrl-C"),
+        ("    --plan", "deploy: print what would run, and run nothing"),
+        ("    --target NAME", "exec: the container"),
+        ("    --interactive BOOL", "exec: whether the command gets this terminal"),
         ("    --pending PATH", "an environment variable that may be unset (`local.env.NAME`)"),
     ],
     refused: &[
-        "cloud", "community", "config", "create", "diff", "exec", "link", "login", "logout", "plan", "plugins", "self-update",
+        "cloud", "community", "config", "diff", "link", "login", "logout", "plugins", "self-update",
         "serve", "set", "sync", "tools", "unlink", "update-remote", "util",
     ],
     run,
@@ -118,6 +134,9 @@ impl Format {
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     if let Some(at) = custom::command_place(args) {
         return custom::run(invocation, args, at);
+    }
+    if matches!(args, [only] if only == "--version" || only == "-V") {
+        return Ok(version(invocation));
     }
     let flags = Flags::read(args).map_err(|message| usage(invocation, &message))?;
     let format = Format::of(&flags).map_err(|message| usage(invocation, &message))?;
@@ -167,11 +186,17 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
         ["get", "run-result", name] => return results::run(invocation, &flags, format, Kind::Run, name),
         ["get", "test-result", name] => return results::run(invocation, &flags, format, Kind::Test, name),
         ["options"] => return Ok(invocation.print(&super::help(&GARDEN))),
-        ["logs", names @ ..] => return execute::logs(invocation, &flags, names),
+        ["logs", names @ ..] => return logs::logs(invocation, &flags, names),
+        ["exec", words @ ..] => return logs::exec(invocation, &flags, words),
+        ["plan", names @ ..] => return plan::run(invocation, &flags, format, names),
+        ["create", "project"] => return create::project(invocation, &flags),
         ["get", other, ..] if REFUSED_GETS.contains(other) => {
             return Err(super::unsupported(invocation, &GARDEN, &format!("get {other}")));
         }
         ["get", other, ..] => return Err(super::unknown(invocation, &GARDEN, &format!("get {other}"))),
+        [group @ ("cleanup" | "create"), "remote-variables"] => {
+            return Err(super::unsupported(invocation, &GARDEN, &format!("{group} remote-variables")));
+        }
         ["version"] => return Ok(version(invocation)),
         [other, ..] => return Err(super::unknown(invocation, &GARDEN, other)),
         [] => return Err(super::unknown(invocation, &GARDEN, "")),

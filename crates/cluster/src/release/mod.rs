@@ -171,7 +171,8 @@ impl<'e> Engine<'e> {
     }
 
     fn patience(&self, timeout: Duration, jobs: bool) -> Patience<'_> {
-        Patience { timeout, rules: Rules { jobs }, go_on: self.around.go_on, say: self.around.say }
+        let (go_on, say) = (self.around.go_on, self.around.say);
+        Patience { timeout, rules: Rules { jobs }, tolerant: false, go_on, say }
     }
 }
 

@@ -72,7 +72,7 @@ fn image(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, versi
         push.push(deployed);
     }
     if project.push {
-        push.push(publish_name(spec, &outputs, version));
+        push.push(publish_name(spec, &outputs, version, project.tag.as_deref()));
         push.dedup();
     }
     let is_insecure = registry.as_ref().and_then(|registry| registry.get("insecure")).and_then(Value::as_bool);
@@ -92,11 +92,15 @@ fn image(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, versi
 }
 
 /// The name under which an image is published.
-fn publish_name(spec: &Value, outputs: &purlin_value::Map, version: &Version) -> String {
+fn publish_name(spec: &Value, outputs: &purlin_value::Map, version: &Version, tag: Option<&str>) -> String {
     let given = spec.get("publishId").and_then(Value::as_str).filter(|name| !name.is_empty());
     let deployed = || outputs.get("deploymentImageName").and_then(Value::as_str).unwrap_or_default();
     let name = given.unwrap_or_else(deployed);
-    match purlin_value::image::parts(name).name == name {
+    let parts = purlin_value::image::parts(name);
+    if let Some(tag) = tag {
+        return format!("{}:{tag}", parts.name);
+    }
+    match parts.name == name {
         true => format!("{name}:{}", version.string),
         false => name.to_owned(),
     }

@@ -6,11 +6,12 @@ use super::{GardenProject, collect_secrets, kind_of, root_of, seconds, timeout};
 use crate::action::Action;
 use crate::cluster::{ClusterDeploy, Clusters, Place, digest, objects};
 use crate::event::Cause;
+use crate::forwards::{Port, ports_of};
 use crate::past::StateOf;
 use crate::stop::Stop;
 use crate::work::{Doing, Work};
-use purlin_cluster::Deployment;
 use purlin_cluster::secrets::Copy;
+use purlin_cluster::{Deployment, Object};
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::config::ActionKind;
 use purlin_garden::resolve::Resolution;
@@ -63,9 +64,39 @@ pub(super) fn action(
         jobs: flag("waitForJobs", true),
         ..Deployment::default()
     };
-    let work = Arc::new(ClusterDeploy::new(project.clusters.clone(), target.place, deployment));
+    let ports = forwarded(spec, &action.name, &deployment.objects);
+    let work = Arc::new(ClusterDeploy::new(project.clusters.clone(), target.place, deployment).forwarding(ports));
     let action = Action { work: Some(work.clone()), secrets, ..project.blank(action, version, &[]) };
     Ok((action, work))
+}
+
+/// The ports to forward: those that an action names, otherwise those of its objects.
+fn forwarded(spec: &Value, name: &str, objects: &[Object]) -> Result<Vec<Port>, Cause> {
+    let list = |key: &str| spec.get(key).and_then(Value::as_list).unwrap_or(&[]).iter();
+    let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_int);
+    let local = |value: &Value| number(value, "localPort").and_then(|port| u16::try_from(port).ok());
+    let mut found = Vec::new();
+    for forward in list("portForwards") {
+        let resource = forward.get("resource").and_then(Value::as_str).unwrap_or_default();
+        let port = number(forward, "targetPort").unwrap_or_default().to_string();
+        let (kind, own) = resource.split_once('/').unwrap_or(("", resource));
+        let port = Port::of(kind, own, "", &port, local(forward));
+        found.push(
+            port.ok_or_else(|| Cause::Other(format!("`portForwards`: ports of `{resource}` cannot be forwarded")))?,
+        );
+    }
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    // A `container` Deploy has one Service, whose ports may have another number here.
+    let chosen = |port: &Port| {
+        let is_own = |own: &&Value| {
+            let number = number(own, "servicePort").or_else(|| number(own, "containerPort"));
+            port.target.id.name == name && number.is_some_and(|number| number.to_string() == port.target.port)
+        };
+        list("ports").find(is_own).and_then(local)
+    };
+    Ok(ports_of(objects).into_iter().map(|port| Port { local: chosen(&port), ..port }).collect())
 }
 
 /// The deploy of an action, as far as it is known without rendering: its inventory is found by its name. `None` if the

@@ -47,6 +47,8 @@ pub struct GardenProject<'s> {
     secrets: Vec<String>,
     /// Whether built images are pushed under their published names.
     push: bool,
+    /// The tag of published images, if not their version or what their names say.
+    tag: Option<String>,
     clusters: Arc<Clusters>,
     /// The key that marks results as the user's own.
     key: Key,
@@ -114,6 +116,7 @@ impl<'s> GardenProject<'s> {
             nodes,
             secrets,
             push: false,
+            tag: None,
             clusters: Arc::default(),
             key,
             keys: Keys::default(),
@@ -123,6 +126,11 @@ impl<'s> GardenProject<'s> {
             deploys: RefCell::default(),
             broken: RefCell::default(),
         }
+    }
+
+    /// The same, with a tag for all published images.
+    pub fn tagged(self, tag: Option<String>) -> Self {
+        GardenProject { tag, ..self }
     }
 
     /// The same, with images pushed under their published names.

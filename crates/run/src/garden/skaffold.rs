@@ -242,8 +242,4 @@ impl Work for Gathered {
     fn leaves_nothing(&self, _doing: Doing<'_>) -> bool {
         true
     }
-
-    fn logs(&self, _lines: usize, _doing: Doing<'_>) -> Result<Vec<String>, Trouble> {
-        Ok(Vec::new())
-    }
 }

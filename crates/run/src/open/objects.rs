@@ -35,7 +35,7 @@ fn project<'p>(
 ) -> Result<Box<dyn Project + 'p>, Refused> {
     let (manifests, is_sound) = site.session.sink.succeeds(read);
     let manifests = manifests.filter(|_| is_sound).ok_or(Refused::Invalid)?;
-    let release = Release { name, namespace: site.request.namespace.clone(), is_chart };
+    let release = Release { name, namespace: site.request.namespace.clone(), is_chart, ..Release::default() };
     let root = PathBuf::from(site.session.world.root());
     Ok(Box::new(ObjectsProject::new(site.session, root, manifests, release, site.opening.clusters.clone())))
 }

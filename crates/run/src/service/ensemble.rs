@@ -127,8 +127,4 @@ impl Work for EnsembleDeploy {
     fn leaves_nothing(&self, _: Doing<'_>) -> bool {
         self.with(Workflow::Deploy, |_, job, count| Ok(count == 0 && job.previous.is_none())).unwrap_or(false)
     }
-
-    fn logs(&self, _: usize, _: Doing<'_>) -> Result<Vec<String>, Trouble> {
-        Ok(Vec::new())
-    }
 }

@@ -278,10 +278,6 @@ impl Work for ServiceDeploy {
     fn leaves_nothing(&self, _: Doing<'_>) -> bool {
         self.with(|session, service| Ok(service.up(session).is_empty())).unwrap_or(false)
     }
-
-    fn logs(&self, _: usize, _: Doing<'_>) -> Result<Vec<String>, Trouble> {
-        Ok(Vec::new())
-    }
 }
 
 /// A digest of the script of a step, and of whether it is executable.

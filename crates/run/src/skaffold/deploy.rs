@@ -5,7 +5,8 @@ use super::SkaffoldProject;
 use crate::action::{Action, Command, Kind};
 use crate::cluster::{ClusterDeploy, Clusters, Place, digest, objects};
 use crate::event::Cause;
-use purlin_cluster::Deployment;
+use crate::forwards::{Port, services_of};
+use purlin_cluster::{Deployment, Object};
 use purlin_model::Engines;
 use purlin_skaffold::item::View;
 use purlin_skaffold::walk::Config;
@@ -37,6 +38,21 @@ pub struct Deploying {
     pub labels: Vec<(String, String)>,
     /// `--status-check`
     pub wait: Option<bool>,
+    /// Whether a failure is only one once the deadline has passed.
+    pub tolerant: bool,
+    /// Which ports are forwarded, if not all.
+    pub forwards: Option<Forwards>,
+}
+
+/// Which ports are forwarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwards {
+    /// Those that configurations name, and those of Services.
+    All,
+    /// Those that configurations name.
+    User,
+    /// Those of Services.
+    Services,
 }
 
 /// Hooks before or after a deploy.
@@ -124,6 +140,8 @@ impl SkaffoldProject<'_, '_> {
             once,
             hooks: self.configs.iter().any(|config| !helm::releases(config).is_empty()),
             timeout: deadline.filter(|seconds| *seconds > 0).map_or(USUAL_DEADLINE, Duration::from_secs),
+            tolerant: self.deploying.tolerant
+                || said("tolerateFailuresUntilDeadline").and_then(View::bool) == Some(true),
             wait: self.deploying.wait.or_else(|| said("statusCheck")?.bool()).unwrap_or(true),
             ..Deployment::default()
         };
@@ -132,10 +150,47 @@ impl SkaffoldProject<'_, '_> {
         let place = Place { context: context.filter(|context| !context.is_empty()).or(usual.context), ..usual };
         let own = self.nodes.get(node);
         let id = own.map(|node| node.id.clone()).unwrap_or_default();
-        let work = Arc::new(ClusterDeploy::new(self.deploying.clusters.clone(), place, deployment));
+        let ports = self.forwarded(&deployment.objects);
+        let work = Arc::new(ClusterDeploy::new(self.deploying.clusters.clone(), place, deployment).forwarding(ports));
         self.deploys.borrow_mut().insert(node, work.clone());
         let action = Action::new(id, Kind::Deploy, version, own.and_then(|node| node.span));
         Ok(Action { work: Some(work), ..action })
+    }
+
+    /// The ports to forward: those that configurations name, and those of Services.
+    fn forwarded(&self, objects: &[Object]) -> Result<Vec<Port>, Cause> {
+        let mut found = match self.deploying.forwards {
+            Some(Forwards::User) => Vec::new(),
+            Some(Forwards::Services | Forwards::All) | None => services_of(objects),
+        };
+        if self.deploying.forwards == Some(Forwards::Services) {
+            return Ok(found);
+        }
+        let env = self.session.world.env_all().into_iter().collect();
+        for forward in
+            self.configs.iter().flat_map(|config| config.item.view().get("portForward")).flat_map(View::items)
+        {
+            let text = |key: &str| {
+                let written = forward.text_of(key);
+                template::expand(&written, &env).map_err(|why| Cause::Other(format!("`portForward`: `{key}`: {why}")))
+            };
+            let (kind, name, namespace, address) =
+                (text("resourceType")?, text("resourceName")?, text("namespace")?, text("address")?);
+            if !matches!(address.as_str(), "" | "localhost" | "127.0.0.1") {
+                let why = format!(
+                    "`portForward`: the address `{address}` is not supported; ports are opened on loopback only"
+                );
+                return Err(Cause::Other(why));
+            }
+            let local = forward.get("localPort").and_then(View::int).and_then(|port| u16::try_from(port).ok());
+            let port = Port::of(&kind, &name, &namespace, &forward.text_of("port"), local.filter(|port| *port > 0));
+            let unknown = || Cause::Other(format!("`portForward`: ports of a `{kind}` cannot be forwarded"));
+            let port = port.ok_or_else(unknown)?;
+            // A port that is named may have another number here.
+            found.retain(|known| known.shown() != port.shown());
+            found.push(port);
+        }
+        Ok(found)
     }
 
     /// The deploy without hooks around it, which are not allowed.

@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deploy::When;
-pub use deploy::{Deploying, deploy_name};
+pub use deploy::{Deploying, Forwards, deploy_name};
 
 /// Options of a run apart from its configurations.
 #[derive(Clone, Debug, Default)]

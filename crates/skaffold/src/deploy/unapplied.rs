@@ -47,7 +47,6 @@ const ROWS: &[Row] = &[
     row(Deploy, &["manifests", "hooks"], "use the hooks of `deploy`"),
     row(Deploy, &["deploy", "kubectl", "flags"], FLAGS),
     row(Deploy, &["deploy", "helm", "flags"], FLAGS),
-    row(Deploy, &["deploy", "tolerateFailuresUntilDeadline"], "a failure ends the deploy"),
     row(Deploy, &["deploy", "logs"], "`purlin logs` shows what containers print"),
 ];
 

@@ -4,6 +4,7 @@ mod asked;
 
 use super::Context;
 use super::run::{Order, Place, choose_builder, clusters, conclude, detected, open, opening, reporter, usual_jobs};
+use super::stay;
 use crate::args::AnswerFormat;
 use crate::invocation::{Exit, Invocation};
 use crate::native;
@@ -15,12 +16,14 @@ use purlin_run::action::Kind;
 use purlin_run::due::{Due, Memory};
 use purlin_run::engine::{Options, Project, Run, accompanying, reachable};
 use purlin_run::follow::Follow;
+use purlin_run::forwards::Forwards;
 use purlin_run::local::persistent::Started;
 use purlin_run::open::{Forest, Opening, Past, Purpose, Room};
 use purlin_run::report::Look;
 use purlin_run::select::{Wanted, select_ids};
 use purlin_run::stop::Level;
 use purlin_run::store::Store;
+use purlin_run::tails::Tails;
 use purlin_value::{Session, path};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -88,6 +91,10 @@ struct Dev {
     kept: Option<Kept>,
     /// The position up to which output of running processes was shown.
     follow: Follow,
+    /// The forwarded ports.
+    forwards: Forwards,
+    /// The logs of containers that are followed.
+    tails: Tails,
 }
 
 /// What a round leaves for the next one.
@@ -103,6 +110,20 @@ impl Dev {
     /// Shows new output of running processes. Returns whether to continue watching.
     fn goes_on(&mut self, invocation: &mut Invocation<'_>, output: AnswerFormat, look: Look) -> bool {
         let Some(place) = &self.place else { return true };
+        stay::show(invocation, &self.forwards);
+        for (id, came) in self.tails.lines() {
+            let (stream, text) = match &came {
+                Ok(line) => ("stdout", format!("{} | {}", line.container, line.text)),
+                Err(cause) => ("stderr", format!("could not read its logs: {cause}")),
+            };
+            let _ = match output {
+                AnswerFormat::Text => writeln!(invocation.stderr, "{}", look.output(&id, &text)),
+                AnswerFormat::Json => {
+                    let event = json!({ "event": "output", "id": id, "stream": stream, "text": text });
+                    writeln!(invocation.stdout, "{event}")
+                }
+            };
+        }
         // The stream hides secrets.
         for (id, line) in self.follow.look(&place.store) {
             let name = id.split('@').next().unwrap_or(&id);
@@ -253,6 +274,7 @@ impl Dev {
             return Err(cx.report(session));
         }
         if due.nodes.is_empty() {
+            self.accompany(cx, flags, project.as_ref(), &chosen);
             return Ok(project.into_past(true));
         }
         let order = Order {
@@ -287,10 +309,25 @@ impl Dev {
         // Adds files of actions that were resolved only now.
         watch.add_since(session, Some(begun));
         summary.failed_mut().for_each(|failure| project.locate(failure));
+        let failed: BTreeSet<&str> =
+            summary.ends.iter().filter(|(_, end, _)| !end.is_good()).map(|(id, ..)| id.as_str()).collect();
+        chosen.retain(|at| project.nodes().get(*at).is_some_and(|node| !failed.contains(node.id.as_str())));
+        self.accompany(cx, flags, project.as_ref(), &chosen);
         self.memory.note(project.as_ref(), &due, &summary);
         let past = project.into_past(!session.sink.has_errors());
         conclude(cx.invocation, session, &summary, style);
         Ok(past)
+    }
+
+    /// Forwards the ports of deploys and follows their logs, as they are asked for. A port that cannot be forwarded is
+    /// reported; the round goes on.
+    fn accompany(&mut self, cx: &mut Context<'_, '_>, flags: &DevFlags, project: &dyn Project, nodes: &[usize]) {
+        if flags.forward {
+            let _ = stay::forward(cx.invocation, project, nodes, &mut self.forwards);
+        }
+        if flags.logs {
+            stay::tail(cx.invocation, project, nodes, &mut self.tails);
+        }
     }
 
     /// Ends the processes that this command has started.

@@ -31,6 +31,11 @@ const OWN: &[&str] = &[
     "delete",
     "del",
     "logs",
+    "exec",
+    "plan",
+    "create",
+    "set",
+    "sync",
     "help",
 ];
 

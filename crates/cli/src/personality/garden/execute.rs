@@ -1,9 +1,12 @@
-//! `purlin garden build|deploy|test|run|cleanup|logs`: run what Garden's commands of these names run.
+//! `purlin garden build|deploy|test|run|publish|cleanup`: run what Garden's commands of these names run.
 
+use super::logs::Shown;
 use super::{Flags, Format, failed, open, succeeded};
 use crate::args::AnswerFormat;
+use crate::commands::logs::{Reading, Said};
 use crate::commands::provider_scripts::run_first;
-use crate::commands::run::{Order, carry_out, garden_project, usual_jobs};
+use crate::commands::run::{Order, at_ids, carry_out, garden_project, usual_jobs};
+use crate::commands::stay::stay;
 use crate::commands::take_down;
 use crate::invocation::{Exit, Invocation};
 use crate::report::{Style, report};
@@ -11,22 +14,16 @@ use purlin_garden::scripts::scripts;
 use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::cluster::Clusters;
-use purlin_run::engine::{Options, Project};
+use purlin_run::engine::Options;
 use purlin_run::event::{End, Summary};
 use purlin_run::garden::{GardenProject, plain_value};
 use purlin_run::past::Removal;
 use purlin_run::select::Wanted;
-use purlin_run::stop::Stop;
-use purlin_run::store::{Key, Store};
-use purlin_run::work::{Doing, Work};
 use purlin_value::{Map, Session, Value};
 use std::sync::Arc;
 
 /// Garden exits with 1 for every failure.
 const FAILED: Exit = Exit::Other(1);
-
-/// Default number of lines per container.
-const USUAL_LINES: usize = 1_000;
 
 /// Names separated by spaces or commas, as in Garden; commas between braces are part of a pattern.
 pub(super) fn split_names(names: &[&str]) -> Vec<String> {
@@ -82,7 +79,10 @@ fn carry(
         return Err(super::usage(invocation, "name the Run actions to run; `*` means all of them"));
     }
     let (session, mut request) = open(invocation, flags)?;
-    run_first(invocation, &scripts(&session, &request), &session, &mut request)?;
+    // A plan runs nothing.
+    if !flags.plan {
+        run_first(invocation, &scripts(&session, &request), &session, &mut request)?;
+    }
     let order = Order {
         remote: None,
         kind,
@@ -105,10 +105,11 @@ fn carry(
         timings: None,
         push,
         clusters: clusters(invocation),
-        dry_run: false,
+        dry_run: flags.plan,
         since: None,
     };
-    let project = garden(invocation, &session, &request)?.pushing(push);
+    let tag = published_tag(invocation, flags)?;
+    let project = garden(invocation, &session, &request)?.pushing(push).tagged(tag);
     if session.sink.has_errors() {
         return Err(report(invocation, &session, Style::default()));
     }
@@ -126,11 +127,35 @@ fn carry(
             failed(&summary.ends.iter().filter_map(problem).collect::<Vec<_>>(), format)
         }
     };
-    let _ = write!(invocation.stdout, "{text}");
+    if !flags.plan {
+        let _ = write!(invocation.stdout, "{text}");
+    }
     match exit {
+        Exit::Ok if flags.forward || flags.logs => after(invocation, flags, &project, &at_ids(&project, &requested)),
         Exit::Ok | Exit::Other(_) => Ok(exit),
         _ => Err(FAILED),
     }
+}
+
+/// The value of `publish --tag`.
+fn published_tag(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Option<String>, Exit> {
+    match flags.tags.last().filter(|tag| tag.contains("${")) {
+        Some(tag) => Err(super::usage(invocation, &format!("`--tag {tag}`: templates in tags are not supported"))),
+        None => Ok(flags.tags.last().cloned()),
+    }
+}
+
+/// Forwards ports and follows logs after a deploy.
+fn after(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    project: &GardenProject<'_>,
+    nodes: &[usize],
+) -> Result<Exit, Exit> {
+    let look = Shown::of(flags);
+    let shown = |id: &str, said: &Said| look.line(id, said);
+    let reading = Reading::following(&shown);
+    stay(invocation, project, nodes, (flags.forward, flags.logs.then_some(&reading)))
 }
 
 /// Clusters as Garden finds them: the providers name the context, the environment provides the rest.
@@ -196,41 +221,4 @@ pub(super) fn garden<'s>(
 /// Without a result and without a problem, no project was found.
 fn if_any(invocation: &mut Invocation<'_>, exit: Exit) -> Exit {
     if matches!(exit, Exit::Ok) { super::no_project(invocation) } else { exit }
-}
-
-/// The output of Deploys, each line after the name of its Deploy.
-pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str]) -> Result<Exit, Exit> {
-    let (session, request) = open(invocation, flags)?;
-    let project = garden(invocation, &session, &request)?.on(clusters(invocation));
-    let wanted = Wanted { names: split_names(names), ..Wanted::default() };
-    let chosen = purlin_run::select::select(project.nodes(), Kind::Deploy, &wanted);
-    let chosen = chosen.map_err(|message| super::usage(invocation, &message))?;
-    let store = Store::open(&project.root(), &Key::of_user(&invocation.env)).map_err(|error| {
-        invocation.refuse(&format!("could not read the results of earlier runs: {error}"), Exit::Io)
-    })?;
-    let prefix = |name: &str| if flags.hide_name { String::new() } else { format!("{name} → ") };
-    let mut text = String::new();
-    for (index, node) in chosen.iter().filter_map(|index| Some((*index, project.nodes().get(*index)?))) {
-        let name = node.id.trim_start_matches("deploy.");
-        if project.prepare(index).is_ok()
-            && let Some(deploy) = project.cluster_deploy(index)
-            && let Ok(stop) = Stop::new()
-        {
-            match deploy.logs(flags.tail.unwrap_or(USUAL_LINES), Doing::looking(&stop)) {
-                Ok(lines) => text.extend(lines.iter().map(|line| format!("{}{line}\n", prefix(name)))),
-                Err(trouble) => {
-                    let message = format!("could not read the logs of `{name}`: {}", trouble.cause);
-                    return Err(invocation.refuse(&message, FAILED));
-                }
-            }
-            continue;
-        }
-        let log = store.log(&Project::subject(&project, index)).read().unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let lines: Vec<&str> = log.lines().collect();
-        let first = flags.tail.map_or(0, |tail| lines.len().saturating_sub(tail));
-        text.extend(lines.iter().skip(first).map(|line| format!("{}{line}\n", prefix(name))));
-    }
-    let _ = write!(invocation.stdout, "{text}");
-    Ok(Exit::Ok)
 }

@@ -1,6 +1,8 @@
 //! Arguments of Garden's commands.
 
+use crate::duration::duration;
 use crate::personality::{belongs_to, option};
+use std::time::Duration;
 
 /// Options without effect: their behaviour is the default, or they only affect Garden's own log.
 const WITHOUT_EFFECT: &[&str] = &[
@@ -21,28 +23,8 @@ const WITHOUT_EFFECT: &[&str] = &[
 ];
 
 /// Unsupported options of Garden.
-const UNSUPPORTED: &[&str] = &[
-    "dev",
-    "dev-mode",
-    "dry-run",
-    "follow",
-    "forward",
-    "include-project",
-    "i",
-    "interactive",
-    "logs",
-    "module",
-    "plan",
-    "port",
-    "show-tags",
-    "since",
-    "sync",
-    "tag",
-    "timestamps",
-    "filter-actions",
-    "w",
-    "watch",
-];
+const UNSUPPORTED: &[&str] =
+    &["dev", "dev-mode", "include-project", "module", "port", "sync", "filter-actions", "w", "watch"];
 
 const LISTS: &[&str] = &["get actions", "get builds", "get deploys", "get runs", "get tests"];
 
@@ -69,20 +51,33 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("full", &["get modules"]),
     ("only-deploys", &["get status"]),
     ("skip-detail", &["get status"]),
-    ("force", &["build", "deploy", "run", "test", "cleanup deploy", "cleanup namespace"]),
+    ("force", &["build", "deploy", "plan", "run", "test", "cleanup deploy", "cleanup namespace"]),
     ("force-build", &["deploy", "publish", "run", "test"]),
-    ("name", &["test"]),
+    ("name", &["test", "create project"]),
     ("n", &["test"]),
     ("with-dependants", &["build", "deploy", "cleanup deploy"]),
     ("skip-dependencies", &["deploy", "run", "test"]),
     ("nodeps", &["deploy", "run", "test"]),
-    ("skip", &["deploy", "run", "test"]),
+    ("skip", &["deploy", "plan", "run", "test"]),
     ("disable-port-forwards", &["deploy"]),
     ("dependants-first", &["cleanup deploy", "cleanup namespace"]),
     ("skip-watch", &["deploy"]),
     ("skip-dependants", &["test"]),
     ("tail", &["logs"]),
     ("t", &["logs"]),
+    ("follow", &["logs"]),
+    ("since", &["logs"]),
+    ("show-tags", &["logs"]),
+    ("tag", &["logs", "publish"]),
+    ("timestamps", &["logs", "deploy"]),
+    ("forward", &["deploy"]),
+    ("logs", &["deploy"]),
+    ("plan", &["deploy"]),
+    ("interactive", &["exec", "create project"]),
+    ("i", &["exec", "create project"]),
+    ("target", &["exec"]),
+    ("dir", &["create project"]),
+    ("filename", &["create project"]),
     ("hide-name", &["logs"]),
     ("hide-service", &["logs"]),
 ];
@@ -127,6 +122,21 @@ pub(super) struct Flags {
     pub hide_name: bool,
     /// Tests by the last part of their names, as used by modules.
     pub names: Vec<String>,
+    pub follow: bool,
+    pub since: Option<Duration>,
+    pub timestamps: bool,
+    pub show_tags: bool,
+    /// Values of `--tag`.
+    pub tags: Vec<String>,
+    pub forward: bool,
+    pub logs: bool,
+    pub plan: bool,
+    pub interactive: Option<bool>,
+    pub target: Option<String>,
+    pub dir: Option<String>,
+    pub filename: Option<String>,
+    /// What follows `--`.
+    pub rest: Vec<String>,
     /// Names of the given options.
     pub given: Vec<String>,
 }
@@ -136,16 +146,21 @@ impl Flags {
     pub(super) fn read(args: &[String]) -> Result<Flags, String> {
         let mut flags = Flags { sort: "name".to_owned(), ..Flags::default() };
         let mut rest = args.iter();
+        let first = args.iter().find(|arg| !arg.starts_with('-')).map(String::as_str).unwrap_or_default();
         while let Some(arg) = rest.next() {
+            if arg == "--" {
+                flags.rest = rest.cloned().collect();
+                break;
+            }
             let Some((name, given)) = option(arg) else {
                 flags.words.push(arg.clone());
                 continue;
             };
             // `-f` follows logs with `logs`, and means `--force` elsewhere.
-            let is_logs = || args.iter().find(|arg| !arg.starts_with('-')).is_some_and(|word| word == "logs");
             let name = match name {
-                "f" if is_logs() => "follow",
+                "f" if first == "logs" => "follow",
                 "f" => "force",
+                "dry-run" => "plan",
                 name => name,
             };
             flags.given.push(name.to_owned());
@@ -175,6 +190,25 @@ impl Flags {
                 "force" => flags.force = true,
                 "force-build" => flags.force_build = true,
                 "hide-name" | "hide-service" => flags.hide_name = true,
+                "follow" => flags.follow = true,
+                "since" => flags.since = Some(duration(&value()?)?),
+                "timestamps" => flags.timestamps = true,
+                "show-tags" => flags.show_tags = true,
+                "tag" => flags.tags.push(value()?),
+                "forward" => flags.forward = true,
+                "logs" => flags.logs = true,
+                "plan" => flags.plan = true,
+                "i" | "interactive" if matches!(first, "test" | "run") => {
+                    return Err(
+                        "`--interactive` is not supported by Purlin: `exec` runs commands in Deploys".to_owned()
+                    );
+                }
+                "i" | "interactive" => flags.interactive = Some(given.as_deref() != Some("false")),
+                "no-interactive" if first == "exec" => flags.interactive = Some(false),
+                "target" => flags.target = Some(value()?),
+                "dir" => flags.dir = Some(value()?),
+                "filename" => flags.filename = Some(value()?),
+                "n" | "name" if first == "create" => flags.names.push(value()?),
                 "n" | "name" => flags.names.extend(value()?.split(',').map(|name| format!("*-{name}"))),
                 "with-dependants" => flags.with_dependants = true,
                 "skip-dependencies" | "nodeps" => flags.skip_dependencies = true,
@@ -199,7 +233,7 @@ impl Flags {
     /// The command without its arguments, under its primary name: `command.name` in templates.
     pub(super) fn command_name(&self) -> String {
         let Some(first) = self.words.first() else { return String::new() };
-        let is_group = first == "get" || CLEANUP.contains(&first.as_str());
+        let is_group = is_group(first);
         match self.words.get(1).filter(|_| is_group) {
             Some(second) => alias(&format!("{first} {second}")).to_owned(),
             None if first == "run-workflow" => "workflow".to_owned(),
@@ -210,7 +244,7 @@ impl Flags {
     /// Refuses an option that Garden's command does not have.
     fn belong(&self) -> Result<(), String> {
         let Some(first) = self.words.first() else { return Ok(()) };
-        let is_group = first == "get" || CLEANUP.contains(&first.as_str());
+        let is_group = is_group(first);
         let second = self.words.get(1).filter(|_| is_group);
         let command = second.map_or_else(|| first.clone(), |second| format!("{first} {second}"));
         for option in &self.given {
@@ -223,6 +257,11 @@ impl Flags {
         }
         Ok(())
     }
+}
+
+/// Whether a word is followed by another that completes the command.
+fn is_group(word: &str) -> bool {
+    matches!(word, "get" | "create" | "set") || CLEANUP.contains(&word)
 }
 
 /// The value of an option that accepts only these words, in any case.

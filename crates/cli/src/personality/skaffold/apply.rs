@@ -1,6 +1,6 @@
 //! `purlin skaffold apply FILE…`: brings manifests to a cluster, for example those that `render` has written.
 
-use super::execute::clusters;
+use super::execute::{clusters, tail};
 use super::flags::Flags;
 use super::usage;
 use crate::args::AnswerFormat;
@@ -40,6 +40,8 @@ pub(super) fn apply(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Ex
         name: path::file_name(session.world.root()).to_owned(),
         namespace: flags.text("namespace").filter(|name| !name.is_empty()).map(str::to_owned),
         is_chart: false,
+        is_hasty: !flags.switch("status-check", true),
+        tolerant: flags.switch("tolerate-failures-until-deadline", false),
     };
     let root = PathBuf::from(session.world.root());
     let project = ObjectsProject::new(&session, root, manifests, release, clusters.clone());
@@ -57,6 +59,7 @@ pub(super) fn apply(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Ex
     };
     match carry_out(invocation, &session, &project, &order, Style::default())?.0 {
         Exit::Failed => Ok(Exit::Other(1)),
+        Exit::Ok if flags.switch("tail", false) => tail(invocation, &project, &[0]),
         exit => Ok(exit),
     }
 }

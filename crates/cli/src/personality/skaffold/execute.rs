@@ -3,7 +3,9 @@
 use super::commands::{self, settings as render_settings};
 use super::{Look, Opened, flags::Flags, open, usage};
 use crate::border::write_atomically;
+use crate::commands::logs::{Reading, Said};
 use crate::commands::run::{Place, conclude};
+use crate::commands::stay::stay;
 use crate::invocation::{Exit, Invocation};
 use crate::report::Style;
 use purlin_run::action::Kind;
@@ -11,7 +13,7 @@ use purlin_run::cluster::Clusters;
 use purlin_run::engine::{Options, Project, Run};
 use purlin_run::event::{Cause, End, Event, Reporter, Summary};
 use purlin_run::past::{Removal, clean_up};
-use purlin_run::skaffold::{Deploying, Settings, SkaffoldProject, deploy_name, is_local_cluster};
+use purlin_run::skaffold::{Deploying, Forwards, Settings, SkaffoldProject, deploy_name, is_local_cluster};
 use purlin_skaffold::remote::Sync;
 use purlin_skaffold::render::{Settings as RenderSettings, render};
 use purlin_skaffold::template::{self, Build};
@@ -243,6 +245,7 @@ fn deploying(
     flags: &Flags,
     project: &SkaffoldProject<'_, '_>,
     configs: &[Config<'_>],
+    forwards: Option<Forwards>,
 ) -> Deploying {
     let label = |text: &String| {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
@@ -255,15 +258,58 @@ fn deploying(
         namespace: flags.text("namespace").filter(|namespace| !namespace.is_empty()).map(str::to_owned),
         labels: flags.list("label").iter().map(label).collect(),
         wait: flags.text("status-check").map(|_| flags.switch("status-check", true)),
+        tolerant: flags.switch("tolerate-failures-until-deadline", false),
+        forwards,
         ..Deploying::default()
     }
+}
+
+/// The ports of `--port-forward`; `None` if nothing is forwarded.
+pub(super) fn forwarded(flags: &Flags) -> Result<Option<Forwards>, String> {
+    let (mut user, mut services) = (false, false);
+    for mode in flags.text("port-forward").unwrap_or("off").split(',').map(str::trim) {
+        match mode {
+            "off" | "none" | "false" => {}
+            "true" => (user, services) = (true, true),
+            "user" => user = true,
+            "services" => services = true,
+            "pods" | "debug" => {
+                return Err(format!("`--port-forward={mode}` is not supported; use `user` or `services`"));
+            }
+            _ => return Err(format!("`--port-forward={mode}`: expected `off`, `user` or `services`")),
+        }
+    }
+    Ok(match (user, services) {
+        (true, true) => Some(Forwards::All),
+        (true, false) => Some(Forwards::User),
+        (false, true) => Some(Forwards::Services),
+        (false, false) => None,
+    })
+}
+
+/// Follows the logs of deploys.
+pub(super) fn tail(invocation: &mut Invocation<'_>, project: &dyn Project, nodes: &[usize]) -> Result<Exit, Exit> {
+    after(invocation, project, nodes, (false, true))
+}
+
+/// Forwards ports and follows logs after a deploy.
+fn after(
+    invocation: &mut Invocation<'_>,
+    project: &dyn Project,
+    nodes: &[usize],
+    (forwards, tails): (bool, bool),
+) -> Result<Exit, Exit> {
+    let shown = |_: &str, said: &Said| format!("[{}] {}\n", said.container, said.text);
+    let reading = Reading::following(&shown);
+    stay(invocation, project, nodes, (forwards, tails.then_some(&reading)))
 }
 
 /// `deploy` and `run`: builds missing images, tests them for `run`, and deploys everything.
 pub fn deploy(invocation: &mut Invocation<'_>, flags: &Flags, builds: bool) -> Result<Exit, Exit> {
     let command = if builds { "run" } else { "deploy" };
+    let forwards = forwarded(flags).map_err(|message| usage(invocation, &message))?;
     with_project(invocation, flags, command, command, |invocation, session, project, configs| {
-        let deploying = deploying(invocation, flags, &project, configs);
+        let deploying = deploying(invocation, flags, &project, configs, forwards);
         let project = project.deploying(deploying, false);
         if builds {
             let (exit, _) = build_images(invocation, flags, session, &project, false)?;
@@ -275,7 +321,14 @@ pub fn deploy(invocation: &mut Invocation<'_>, flags: &Flags, builds: bool) -> R
         } else if let Some(image) = missing(&project) {
             return Ok(lacks(invocation, &image, "skaffold deploy"));
         }
-        deploy_all(invocation, session, &project)
+        let exit = deploy_all(invocation, session, &project)?;
+        let tails = flags.switch("tail", false);
+        match exit {
+            Exit::Ok if forwards.is_some() || tails => {
+                after(invocation, &project, &of_kind(&project, Kind::Deploy), (forwards.is_some(), tails))
+            }
+            exit => Ok(exit),
+        }
     })
 }
 
@@ -307,7 +360,7 @@ pub fn delete(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Ex
         if flags.switch("dry-run", false) {
             return would_delete(invocation, flags, session, &project, configs);
         }
-        let deploying = deploying(invocation, flags, &project, configs);
+        let deploying = deploying(invocation, flags, &project, configs, None);
         let project = project.deploying(deploying, true);
         let place = Place::new(invocation, project.root())?;
         say(invocation, false, "Cleaning up...\n");

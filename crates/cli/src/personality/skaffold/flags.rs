@@ -74,30 +74,33 @@ const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("tag", 't', Text, &["build", "deploy", "render", "run"]),
     ("build-image", 'b', List, &["build", "run"]),
     ("cache-artifacts", ' ', Switch, &["build", "render", "run"]),
-    ("build-concurrency", ' ', Text, &["build", "deploy", "run"]),
+    ("build-concurrency", ' ', Text, &["build", "deploy", "dev", "run"]),
     ("insecure-registry", ' ', List, &["build", "run"]),
     ("skip-tests", ' ', Switch, &["build", "dev", "run"]),
     ("status-check", ' ', Switch, &["apply", "deploy", "run"]),
-    ("auto-create-config", ' ', Switch, &["run"]),
-    ("check-cluster-node-platforms", ' ', Switch, &["build", "run"]),
+    ("auto-create-config", ' ', Switch, &["dev", "run"]),
+    ("check-cluster-node-platforms", ' ', Switch, &["build", "dev", "run"]),
     ("cleanup", ' ', Switch, &["dev", "run"]),
-    ("detect-minikube", ' ', Switch, &["build", "delete", "deploy", "run"]),
+    ("detect-minikube", ' ', Switch, &["build", "delete", "deploy", "dev", "run"]),
     ("enable-rpc", ' ', Switch, &["build", "deploy", "render", "run", "test"]),
     ("event-log-file", ' ', Text, &["build", "deploy", "render", "run", "test"]),
     ("fast-fail-status-check", ' ', Switch, &["deploy", "run"]),
-    ("iterative-status-check", ' ', Switch, &["deploy", "run"]),
+    ("iterative-status-check", ' ', Switch, &["apply", "deploy", "dev", "run"]),
     ("last-log-file", ' ', Text, &["build", "deploy", "render", "run", "test"]),
-    ("mute-logs", ' ', List, &["build", "deploy", "run"]),
-    ("no-prune", ' ', Switch, &["run"]),
-    ("no-prune-children", ' ', Switch, &["run"]),
-    ("rpc-http-port", ' ', Text, &["build", "deploy", "run", "test"]),
-    ("rpc-port", ' ', Text, &["build", "deploy", "run", "test"]),
-    ("toot", ' ', Switch, &["build", "deploy", "run"]),
+    ("mute-logs", ' ', List, &["build", "deploy", "dev", "run"]),
+    ("no-prune", ' ', Switch, &["dev", "run"]),
+    ("no-prune-children", ' ', Switch, &["dev", "run"]),
+    ("rpc-http-port", ' ', Text, &["apply", "build", "deploy", "dev", "run", "test"]),
+    ("rpc-port", ' ', Text, &["apply", "build", "deploy", "dev", "run", "test"]),
+    ("toot", ' ', Switch, &["build", "deploy", "dev", "run"]),
     ("user", 'u', Text, &[]),
-    ("wait-for-connection", ' ', Switch, &["build", "deploy", "render", "run", "test"]),
-    ("wait-for-deletions", ' ', Switch, &["deploy", "run"]),
-    ("wait-for-deletions-delay", ' ', Text, &["deploy", "run"]),
-    ("wait-for-deletions-max", ' ', Text, &["deploy", "run"]),
+    ("wait-for-connection", ' ', Switch, &["apply", "build", "deploy", "dev", "render", "run", "test"]),
+    ("port-forward", ' ', Switch, &["deploy", "dev", "run"]),
+    ("tail", ' ', Switch, &["apply", "deploy", "dev", "run"]),
+    ("tolerate-failures-until-deadline", ' ', Switch, &["apply", "deploy", "run"]),
+    ("wait-for-deletions", ' ', Switch, &["deploy", "dev", "run"]),
+    ("wait-for-deletions-delay", ' ', Text, &["deploy", "dev", "run"]),
+    ("wait-for-deletions-max", ' ', Text, &["deploy", "dev", "run"]),
     ("allow-path", ' ', List, &[]),
     ("allow-net", ' ', List, &[]),
     ("allow-exec", ' ', Switch, &[]),
@@ -130,14 +133,32 @@ const UNSUPPORTED: &[(&str, Option<&str>)] = &[
     ("enable-platform-node-affinity", Some("false")),
     ("force", Some("false")),
     ("hydration-dir", None),
+    ("keep-running-on-failure", Some("false")),
     ("minikube-profile", None),
-    ("port-forward", Some("off")),
     ("render-only", Some("false")),
     ("render-output", None),
     ("resource-selector-rules-file", None),
     ("status-check-selectors", None),
-    ("tail", Some("false")),
-    ("tolerate-failures-until-deadline", Some("false")),
+];
+
+/// Flags of the original that one of its commands has and ours has not, though other commands here do.
+const MISSING: &[(&str, &[&str])] = &[
+    ("apply", &["config", "label", "profile"]),
+    (
+        "dev",
+        &[
+            "cache-artifacts",
+            "config",
+            "default-repo",
+            "digest-source",
+            "insecure-registry",
+            "label",
+            "platform",
+            "status-check",
+            "tag",
+            "tolerate-failures-until-deadline",
+        ],
+    ),
 ];
 
 /// Flags that every command of `inspect` has.
@@ -283,7 +304,11 @@ impl Flags {
         let foreign = |(long, _, _, commands): &&(&str, char, Takes, &[&str])| {
             self.values.contains_key(*long) && !commands.is_empty() && !commands.contains(&command)
         };
+        let missing = MISSING.iter().filter(|(of, _)| *of == command).flat_map(|(_, flags)| flags.iter());
         match FLAGS.iter().find(foreign) {
+            Some((long, ..)) if missing.clone().any(|flag| flag == long) => {
+                Err(format!("`--{long}` is not supported by Purlin in `{command}`"))
+            }
             Some((long, _, _, commands)) => Err(belongs_to(long, command, commands.iter().copied())),
             None => Ok(()),
         }

@@ -1,7 +1,10 @@
 //! `purlin skaffold dev`: the loop of `purlin dev` on Skaffold configurations; what was deployed is taken down at the end.
 
+use super::execute::forwarded;
 use super::flags::Flags;
+use super::usage;
 use crate::invocation::{Exit, Invocation};
+use purlin_run::skaffold::Forwards;
 
 /// Options that both commands have, with those of the native ones.
 const SHARED: &[(&str, &str)] =
@@ -9,9 +12,19 @@ const SHARED: &[(&str, &str)] =
 
 /// Runs `dev` until it is interrupted.
 pub(super) fn dev(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
+    let forwards = forwarded(flags).map_err(|message| usage(invocation, &message))?;
+    if !matches!(forwards, None | Some(Forwards::All)) {
+        let message = "`dev` forwards all ports or none: use `--port-forward` or `--port-forward=off`";
+        return Err(usage(invocation, message));
+    }
     let shared = shared(flags);
     let mut words = vec!["dev".to_owned()];
     words.extend(shared.iter().cloned());
+    words.extend(forwards.is_some().then(|| "--forward".to_owned()));
+    // All at once is more than any machine has to do.
+    let jobs = flags.text("build-concurrency").and_then(|text| text.parse::<usize>().ok());
+    words.extend(jobs.map(|jobs| format!("--jobs={}", if jobs == 0 { 1_000 } else { jobs })));
+    words.extend(flags.switch("tail", true).then(|| "--logs".to_owned()));
     if flags.switch("skip-tests", false) {
         words.extend(["build.*", "deploy.*"].map(str::to_owned));
     }
