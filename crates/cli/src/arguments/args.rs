@@ -194,7 +194,7 @@ pub struct ClusterTerms {
     /// Judge custom resources by the definitions in this folder, too. May be repeated.
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub schema_dir: Vec<PathBuf>,
-    /// Judge Kubernetes objects by a built-in policy, or by a file or folder with Rego. May be repeated.
+    /// Judge objects by a built-in policy, or a file or folder with Rego.
     ///
     /// The built-in policies are `baseline`, `restricted`, `resources`, `probes` and `images`. Policies of `purlin.toml` hold as well.
     #[arg(long = "policy", value_name = "POLICY")]
@@ -231,7 +231,7 @@ pub struct TestTerms {
     /// Run tests only.
     #[arg(long, hide_short_help = true)]
     pub only_tests: bool,
-    /// Leave out suites of charts whose files are the same as at this git revision.
+    /// Leave out suites of charts that have not changed since this git revision.
     ///
     /// Files of charts that a chart takes in from a folder (`file://`) count as its own. Suites of other projects always run.
     #[arg(long = "since", id = "unchanged_since", value_name = "REVISION", hide_short_help = true)]
@@ -418,7 +418,7 @@ pub enum Command {
     },
     /// Check everything as `check` does, and run unit tests.
     Verify {
-        /// Folders or files; every project at or below them is verified. The file of a suite is run alone.
+        /// Folders or files; the file of a suite is run alone.
         #[arg(default_value = ".", value_name = "PATH")]
         paths: Vec<PathBuf>,
         #[command(flatten)]
