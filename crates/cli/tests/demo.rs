@@ -54,7 +54,7 @@ fn the_tour_checks_explains_builds_deploys_and_tests() {
         "stand-in builder: these steps are shown, not run",
         "deploy.api: deployed",
         "storefront.localhost/health",
-        "build.images/web: up to date",
+        "build.images/web: cached",
         "Now yours:",
     ] {
         assert!(text.contains(said), "`{said}` in\n{text}");
@@ -101,7 +101,7 @@ fn names_that_are_not_utf_8_are_files_like_others() {
     };
     run(&["check"]);
     assert!(run(&["build"]).contains("| 5"));
-    assert!(run(&["build"]).contains("1 up to date"), "nothing has changed");
+    assert!(run(&["build"]).contains("1 cached"), "nothing has changed");
     std::fs::write(&source, "123").unwrap();
     assert!(run(&["build"]).contains("| 3"), "the content of the file counts");
     assert!(run(&["status"]).contains("build.api  done"));

@@ -67,7 +67,7 @@ impl Model {
             let needs: Vec<String> = needs.iter().map(|need| format!("build.a{need}")).collect();
             text.push_str(&format!(
                 "---\nkind: Build\ntype: exec\nname: a{own}\ninclude: ['a{own}/**']\ndependencies: [{}]\n\
-                 spec: {{shell: true, command: ['sleep 0.0{}; echo a{own} >> {ran}', '{}']}}\n",
+                 spec: {{shell: true, command: ['sleep 0.0{}; echo a{own} >> {ran}; : {}']}}\n",
                 needs.join(", "),
                 own % 3,
                 self.settings[own],

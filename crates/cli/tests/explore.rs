@@ -228,8 +228,8 @@ fn the_server_answers_as_the_schemas_say_and_as_the_command_line_does() {
     }
     let compared = served.json("/data/compare?from=env:dev&to=env:prod");
     assert!(compared["causes"].as_array().unwrap().iter().any(|cause| cause.as_str().unwrap().contains("garden.yml")));
-    assert_eq!(served.get("/data/file?path=/etc/passwd"), "there is no such thing in the project");
-    assert_eq!(served.get("/data/file?path=../../../../etc/passwd"), "there is no such thing in the project");
+    assert_eq!(served.get("/data/file?path=/etc/passwd"), "unknown node, value or file");
+    assert_eq!(served.get("/data/file?path=../../../../etc/passwd"), "unknown node, value or file");
     let problems = served.json("/data/problems");
     assert!(
         problems["problems"]
