@@ -4,7 +4,7 @@
 //! costs more than [`MOST_ABOVE`] over its stored figure, or grows faster than [`STEEPEST`]. `--update` stores the new
 //! counts. The program is expected next to this one: build both with `cargo build --release`.
 
-use crate::{charts, garden, skaffold, tosca, unfurl};
+use crate::{charts, environments, garden, repository, skaffold, tosca, unfurl};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -65,6 +65,48 @@ const PROBES: &[Probe] = &[
         stand: ".",
         args: &["render", "--threads", "1"],
     },
+    Probe {
+        name: "repository-of-charts",
+        sizes: [20, 80],
+        write: repository::charts,
+        stand: ".",
+        args: &["check", "--threads", "1"],
+    },
+    Probe {
+        name: "repository-mixed",
+        sizes: [5, 20],
+        write: repository::mixed,
+        stand: ".",
+        args: &["check", "--threads", "1"],
+    },
+    Probe {
+        name: "garden-environments-differing",
+        sizes: [1, 10],
+        write: environments::garden_differing,
+        stand: ".",
+        args: &["check", "--threads", "1"],
+    },
+    Probe {
+        name: "garden-environments-sharing",
+        sizes: [1, 10],
+        write: environments::garden_sharing,
+        stand: ".",
+        args: &["check", "--threads", "1"],
+    },
+    Probe {
+        name: "chart-environments-differing",
+        sizes: [1, 10],
+        write: environments::chart_differing,
+        stand: ".",
+        args: &["check", "--threads", "1"],
+    },
+    Probe {
+        name: "chart-environments-sharing",
+        sizes: [1, 10],
+        write: environments::chart_sharing,
+        stand: ".",
+        args: &["check", "--threads", "1"],
+    },
 ];
 
 /// Counts all rows and compares them. Returns whether all hold.
@@ -74,7 +116,7 @@ pub(crate) fn check(update: bool) -> Result<bool, String> {
     let mut counted = Vec::new();
     let mut holds = true;
     println!(
-        "{:<10} {:>6} {:>16} {:>16} {:>9} {:>9}",
+        "{:<30} {:>6} {:>16} {:>16} {:>9} {:>9}",
         "dialect", "size", "instructions", "stored", "change", "exponent"
     );
     for probe in PROBES {
@@ -90,7 +132,7 @@ pub(crate) fn check(update: bool) -> Result<bool, String> {
             let is_steep = exponent.is_some_and(|exponent| exponent > STEEPEST);
             holds &= !is_above && !is_steep && (before.is_some() || update);
             println!(
-                "{:<10} {size:>6} {count:>16} {:>16} {:>9} {:>9}{}",
+                "{:<30} {size:>6} {count:>16} {:>16} {:>9} {:>9}{}",
                 probe.name,
                 before.map_or("none".to_owned(), |before| before.to_string()),
                 change.map_or(String::new(), |change| format!("{:+.1} %", change * 100.0)),
@@ -108,7 +150,8 @@ pub(crate) fn check(update: bool) -> Result<bool, String> {
     Ok(holds)
 }
 
-fn program() -> Result<PathBuf, String> {
+/// The program that is measured, beside this one.
+pub(crate) fn program() -> Result<PathBuf, String> {
     let here = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = here.with_file_name("purlin");
     if program.is_file() { Ok(program) } else { Err("build the program first: `cargo build --release`".to_owned()) }
@@ -134,8 +177,16 @@ fn count(program: &Path, probe: &Probe, size: usize) -> Result<u64, String> {
 }
 
 fn callgrind(program: &Path, folder: &Path, args: &[&str]) -> Result<u64, String> {
+    let told = valgrind(program, folder, &["--callgrind-out-file=/dev/null"], args)?;
+    let number = told.lines().find_map(|line| line.split("Collected : ").nth(1)?.trim().parse().ok());
+    number.ok_or_else(|| format!("callgrind did not say what it counted:\n{told}"))
+}
+
+/// Runs the program under callgrind, and returns what callgrind wrote.
+pub(crate) fn valgrind(program: &Path, folder: &Path, options: &[&str], args: &[&str]) -> Result<String, String> {
     let run = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg("--tool=callgrind")
+        .args(options)
         .arg(program)
         .args(args)
         .current_dir(folder)
@@ -145,10 +196,9 @@ fn callgrind(program: &Path, folder: &Path, args: &[&str]) -> Result<u64, String
         .env("USER", "user")
         .output()
         .map_err(|error| format!("could not run valgrind: {error}"))?;
-    let told = String::from_utf8_lossy(&run.stderr);
+    let told = String::from_utf8_lossy(&run.stderr).into_owned();
     if !run.status.success() {
         return Err(format!("the program failed:\n{told}"));
     }
-    let number = told.lines().find_map(|line| line.split("Collected : ").nth(1)?.trim().parse().ok());
-    number.ok_or_else(|| format!("callgrind did not say what it counted:\n{told}"))
+    Ok(told)
 }

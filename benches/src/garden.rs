@@ -3,7 +3,7 @@
 //! `PURLIN_GARDEN` names a folder to keep the generated projects in, for measuring the program itself on them.
 
 use crate::Options;
-use crate::measure::{Row, ms, run_in, shortest};
+use crate::measure::{Row, ms, put, run_in, shortest, timed};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -25,13 +25,6 @@ variables:
 fn folder(name: &str) -> PathBuf {
     let kept = std::env::var("PURLIN_GARDEN").map(PathBuf::from);
     kept.unwrap_or_else(|_| std::env::temp_dir().join(format!("purlin-bench-{}", std::process::id()))).join(name)
-}
-
-fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
-    }
-    std::fs::write(path, text)
 }
 
 /// One action: variables of its own, seven templates, and a reference to the previous one.
@@ -62,20 +55,20 @@ spec:
 
 /// Writes a project with `count` actions.
 pub(crate) fn actions(folder: &Path, count: usize) -> std::io::Result<()> {
-    write_file(&folder.join("project.garden.yml"), PROJECT)?;
+    put(&folder.join("project.garden.yml"), PROJECT)?;
     for file in 0..count.div_ceil(PER_FILE) {
         let mut text = String::new();
         for number in file * PER_FILE..count.min((file + 1) * PER_FILE) {
             action(&mut text, number);
         }
-        write_file(&folder.join(format!("svc-{file}/garden.yml")), &text)?;
+        put(&folder.join(format!("svc-{file}/garden.yml")), &text)?;
     }
     Ok(())
 }
 
 /// One action with a list of strings, each a different expression.
 fn strings(folder: &Path, count: usize) -> std::io::Result<()> {
-    write_file(&folder.join("project.garden.yml"), PROJECT)?;
+    put(&folder.join("project.garden.yml"), PROJECT)?;
     let mut text = String::from("kind: Run\ntype: exec\nname: strings\ninclude: []\nspec:\n  command:\n");
     for number in 0..count {
         let _ = match number % 5 {
@@ -86,7 +79,7 @@ fn strings(folder: &Path, count: usize) -> std::io::Result<()> {
             _ => writeln!(text, "    - \"${{if var.replicas > 1}}many {number}${{else}}one${{endif}}\""),
         };
     }
-    write_file(&folder.join("strings/garden.yml"), &text)
+    put(&folder.join("strings/garden.yml"), &text)
 }
 
 fn measured(what: String, folder: &Path) -> Row {
@@ -105,6 +98,10 @@ pub(crate) fn run(options: &Options) -> Vec<Row> {
         if actions(&folder, count).is_ok() {
             rows.push(measured(format!("garden: {count} exec actions resolved"), &folder));
         }
+    }
+    let (many, place) = (100_000 * options.size, folder("garden-many"));
+    if actions(&place, many).is_ok() {
+        rows.push(timed(&place, &["resolve"], 1).row(format!("garden: {many} exec actions resolved")));
     }
     let count = 10_000 * options.size;
     let folder = folder(&format!("garden-strings-{count}"));

@@ -1,6 +1,7 @@
 //! Clocks, counters and rows of the table.
 
 use purlin_cli::Invocation;
+use rustix::time::{ClockId, clock_gettime};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -54,6 +55,46 @@ pub(crate) fn median(rounds: usize, mut work: impl FnMut()) -> Duration {
 
 pub(crate) fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
+}
+
+/// Wall and processor time of a command in milliseconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Timed {
+    pub wall: f64,
+    pub cpu: f64,
+}
+
+impl Timed {
+    /// The processor time as a row; other work may run at the same time, which wall time would show.
+    pub(crate) fn row(self, what: String) -> Row {
+        Row::new(what, self.cpu, "ms").remark(format!("processor time; wall {:.0} ms", self.wall))
+    }
+}
+
+/// The processor time of this process in milliseconds.
+fn processor_time() -> f64 {
+    let spent = clock_gettime(ClockId::ProcessCPUTime);
+    spent.tv_sec as f64 * 1e3 + spent.tv_nsec as f64 / 1e6
+}
+
+/// Runs the program in this process; of several rounds the least of each.
+pub(crate) fn timed(folder: &Path, args: &[&str], rounds: usize) -> Timed {
+    let mut best = Timed { wall: f64::MAX, cpu: f64::MAX };
+    for _ in 0..rounds.max(1) {
+        let (start, before) = (Instant::now(), processor_time());
+        run_in(folder, args);
+        best.wall = best.wall.min(ms(start.elapsed()));
+        best.cpu = best.cpu.min(processor_time() - before);
+    }
+    best
+}
+
+/// Writes a file, and the folders it is in.
+pub(crate) fn put(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    std::fs::write(path, text)
 }
 
 /// An invocation of the program in a folder, without environment and input.

@@ -4,7 +4,7 @@
 //! `PURLIN_PROJECT` names a folder to keep it in. Measures processor time, since other work may run at the same time.
 
 use crate::Options;
-use crate::measure::{Row, run_in};
+use crate::measure::{Row, put, run_in};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -14,13 +14,6 @@ const SERVICES: usize = 10;
 const NODES: usize = 10_000;
 const ENSEMBLES: usize = 40;
 const SKAFFOLDS: usize = 40;
-
-fn put(path: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
-    }
-    std::fs::write(path, text)
-}
 
 /// Writes the project, with this many environments and a fraction of everything else.
 fn write(folder: &Path, environments: usize, part: usize) -> std::io::Result<()> {
@@ -145,12 +138,12 @@ spec:
     )
 }
 
+/// A configuration of two artifacts, one of which needs the other, and a profile.
+pub(crate) const SKAFFOLD: &str = "apiVersion: skaffold/v4beta11\nkind: Config\nbuild: {artifacts: [{image: a, context: a}, {image: b, context: b, requires: [{image: a}]}]}\nprofiles: [{name: release, patches: [{op: add, path: /build/artifacts/0/docker, value: {target: release}}]}]\n";
+
 fn skaffold(folder: &Path, number: usize) -> std::io::Result<()> {
     let folder = folder.join(format!("skaffold-{number}"));
-    put(
-        &folder.join("skaffold.yaml"),
-        "apiVersion: skaffold/v4beta11\nkind: Config\nbuild: {artifacts: [{image: a, context: a}, {image: b, context: b, requires: [{image: a}]}]}\nprofiles: [{name: release, patches: [{op: add, path: /build/artifacts/0/docker, value: {target: release}}]}]\n",
-    )?;
+    put(&folder.join("skaffold.yaml"), SKAFFOLD)?;
     put(
         &folder.join("garden.yml"),
         &format!("kind: Build\ntype: skaffold\nname: images-{number}\nspec: {{profiles: [release]}}\n"),
