@@ -18,7 +18,7 @@ mod settings_policy;
 mod settings_remote;
 mod watch;
 
-use arguments::{args, completions, declared, duration, help, options, project, reach, run_args, steering};
+use arguments::{args, completions, declared, duration, help, options, project, reach, read_args, run_args, steering};
 pub use invocation::{Exit, Invocation};
 use output::{pager, paint, printable, report, rule_page, traced, veil, viewpoint};
 pub use project::{Setup, open_session};
@@ -167,13 +167,11 @@ fn parse(args: &[String]) -> Result<args::Cli, clap::Error> {
         return read_all(command, &args);
     }
     let read = |command: clap::Command| read_all(command, args);
-    let all = args::Cli::command();
     // With one command alone there is much less to set up; an error message is built from all commands.
-    let named = args.first().and_then(|name| all.find_subcommand(name)).cloned();
-    let alone = named.map(|command| args::Early::command().subcommand(command).subcommand_required(true));
+    let alone = args.first().and_then(|name| args::alone(name));
     match alone.map(read) {
         Some(Ok(cli)) => Ok(cli),
-        _ => read(all),
+        _ => read(args::Cli::command()),
     }
 }
 

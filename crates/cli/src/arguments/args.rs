@@ -1,6 +1,9 @@
 //! The native command line. Only this file and its siblings know clap.
 
-use crate::run_args::{CleanupFlags, ClusterFlags, DeployFlags, DevFlags, ExecFlags, LogsFlags, RunFlags, StatusFlags};
+use crate::read_args::{
+    CheckFlags, DiffFlags, EvalFlags, GraphFlags, RenderFlags, ResolveFlags, VerifyFlags, WhyFlags,
+};
+use crate::run_args::{CleanupFlags, DeployFlags, DevFlags, ExecFlags, LogsFlags, RunFlags, StatusFlags};
 use crate::seed::SeedSource;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -24,6 +27,38 @@ pub struct Early {
     /// Flags that every command takes.
     #[command(flatten)]
     pub global: Global,
+}
+
+/// How the arguments of a command are added to it.
+type Arguments = fn(clap::Command) -> clap::Command;
+
+/// The commands that run most often.
+const OFTEN: &[(&str, Arguments)] = &[
+    ("check", CheckFlags::augment_args),
+    ("verify", VerifyFlags::augment_args),
+    ("resolve", ResolveFlags::augment_args),
+    ("render", RenderFlags::augment_args),
+    ("graph", GraphFlags::augment_args),
+    ("why", WhyFlags::augment_args),
+    ("diff", DiffFlags::augment_args),
+    ("eval", EvalFlags::augment_args),
+    ("build", RunFlags::augment_args),
+    ("deploy", DeployFlags::augment_args),
+    ("test", RunFlags::augment_args),
+    ("run", RunFlags::augment_args),
+    ("dev", DevFlags::augment_args),
+    ("status", StatusFlags::augment_args),
+    ("logs", LogsFlags::augment_args),
+    ("exec", ExecFlags::augment_args),
+    ("cleanup", CleanupFlags::augment_args),
+];
+
+/// A program with this command alone: a run needs one, and to make all of them costs more than to read the arguments.
+/// It has no sentences: help and error messages are made from all commands. `None` for a command that is seldom run.
+pub fn alone(name: &str) -> Option<clap::Command> {
+    use clap::CommandFactory;
+    let (name, arguments) = OFTEN.iter().find(|(often, _)| *often == name)?;
+    Some(Early::command().subcommand(arguments(clap::Command::new(*name))).subcommand_required(true))
 }
 
 /// Whether a global option, as written, is followed by its value.
@@ -394,96 +429,15 @@ pub enum AnswerFormat {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Read and resolve everything, and report all problems.
-    Check {
-        /// Folders or files; every project at or below them is checked.
-        #[arg(default_value = ".", value_name = "PATH")]
-        paths: Vec<PathBuf>,
-        #[command(flatten)]
-        target: Target,
-        /// Check every environment, profile and values file. This is the default, unless `--env`, `--profile` or
-        /// `--values` names one.
-        #[arg(long, conflicts_with = "env")]
-        all_envs: bool,
-        /// List the environment variables that the projects read.
-        #[arg(long)]
-        show_env: bool,
-        /// Print a summary for programs.
-        #[arg(short, long, value_enum)]
-        output: Option<AnswerFormat>,
-        /// Write the findings to this file, in the format of `--diagnostics`.
-        #[arg(long, value_name = "FILE")]
-        out: Option<PathBuf>,
-        #[command(flatten)]
-        cluster: ClusterTerms,
-    },
+    Check(CheckFlags),
     /// Check everything as `check` does, and run unit tests.
-    Verify {
-        /// Folders or files; the file of a suite is run alone.
-        #[arg(default_value = ".", value_name = "PATH")]
-        paths: Vec<PathBuf>,
-        #[command(flatten)]
-        target: Target,
-        #[command(flatten)]
-        cluster: ClusterTerms,
-        #[command(flatten)]
-        tests: TestTerms,
-        /// Print a summary for programs.
-        #[arg(short, long, value_enum)]
-        output: Option<AnswerFormat>,
-        /// Write the findings to this file, in the format of `--diagnostics`.
-        #[arg(long, value_name = "FILE")]
-        out: Option<PathBuf>,
-    },
+    Verify(VerifyFlags),
     /// Print the fully resolved configuration.
-    Resolve {
-        #[command(flatten)]
-        places: Places,
-        #[command(flatten)]
-        target: Target,
-        /// Format.
-        #[arg(short, long, value_enum, default_value_t = DataFormat::Yaml)]
-        output: DataFormat,
-        /// Write to PATH instead of stdout.
-        #[arg(long, value_name = "PATH")]
-        out: Option<PathBuf>,
-        /// Show secrets.
-        #[arg(long)]
-        reveal: bool,
-    },
+    Resolve(ResolveFlags),
     /// Print Kubernetes manifests.
-    Render {
-        #[command(flatten)]
-        places: Places,
-        #[command(flatten)]
-        target: Target,
-        /// Format: YAML documents, or one JSON object of kind `List`.
-        #[arg(short, long, value_enum, default_value_t = DataFormat::Yaml)]
-        output: DataFormat,
-        /// Write to PATH instead of stdout; to a folder, one file per object, if PATH is one or ends with `/`.
-        #[arg(long, value_name = "PATH")]
-        out: Option<PathBuf>,
-        /// What each file of a folder holds: one object, or all objects of one app.
-        #[arg(long, value_enum, default_value_t = Per::Object, requires = "out")]
-        per: Per,
-        /// Show secrets.
-        #[arg(long)]
-        reveal: bool,
-    },
+    Render(RenderFlags),
     /// Print the graph.
-    Graph {
-        #[command(flatten)]
-        place: Place,
-        #[command(flatten)]
-        target: Target,
-        /// Format.
-        #[arg(short, long, value_enum, default_value_t = GraphOutput::Text)]
-        output: GraphOutput,
-        #[command(flatten)]
-        view: ViewArgs,
-        /// Write to PATH instead of stdout.
-        #[arg(long, value_name = "PATH")]
-        out: Option<PathBuf>,
-    },
+    Graph(GraphFlags),
     /// Look around in the project with a browser: graph, values, environments, problems.
     Explore {
         #[command(flatten)]
@@ -514,92 +468,11 @@ pub enum Command {
         diff: Option<String>,
     },
     /// Explain where a value comes from.
-    Why {
-        /// Node and field (`deploy.api spec.image`); the whole node without a field. `--file FILE:LINE` instead of both
-        /// lists the values that a line contributes to.
-        #[arg(value_name = "NODE [FIELD]", num_args = 0..=3)]
-        words: Vec<String>,
-        #[arg(long, value_name = "PATH")]
-        path: Option<PathBuf>,
-        #[command(flatten)]
-        target: Target,
-        /// List every file, environment variable and flag that the value depends on; `--inputs` without a file is the
-        /// same.
-        #[arg(long, conflicts_with = "all_envs")]
-        list_inputs: bool,
-        /// With `--file`: over all environments, profiles or values files. A value is always shown in all of them.
-        #[arg(long, conflicts_with = "env")]
-        all_envs: bool,
-        /// Also show the commit, author and date of each line, from the history of the git repository.
-        #[arg(long, conflicts_with_all = ["list_inputs", "all_envs"])]
-        blame: bool,
-        /// Format.
-        #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
-        output: AnswerFormat,
-    },
+    Why(WhyFlags),
     /// Compare two environments, profiles, variable sets, git revisions or paths, with causes.
-    Diff {
-        #[command(flatten)]
-        place: Place,
-        /// Folder or file of the other side, as with `--to-path`.
-        #[arg(value_name = "OTHER", conflicts_with_all = ["named", "to_path", "cluster"])]
-        other: Option<PathBuf>,
-        /// Folder or file of the other side; the same if omitted.
-        #[arg(long, value_name = "PATH")]
-        to_path: Option<PathBuf>,
-        /// Git revision of the other side; the working tree if omitted.
-        #[arg(long, value_name = "REVISION")]
-        to_rev: Option<String>,
-        /// Environment of the other side.
-        #[arg(long, value_name = "NAME")]
-        to_env: Option<String>,
-        /// Profile of the other side.
-        #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
-        to_profile: Vec<String>,
-        /// Variable of the other side.
-        #[arg(long, value_name = "K=V")]
-        to_var: Vec<String>,
-        /// Values file of the other side.
-        #[arg(long, value_name = "FILE")]
-        to_values: Vec<String>,
-        /// Value of the other side.
-        #[arg(long, value_name = "K=V")]
-        to_set: Vec<String>,
-        /// Input of the other side.
-        #[arg(long, value_name = "K=V")]
-        to_input: Vec<String>,
-        /// Compare with the cluster: what `deploy` would change there.
-        #[arg(long, conflicts_with_all = ["to_path", "to_rev", "to_env", "to_profile", "to_var", "to_values", "to_set", "to_input"])]
-        cluster: bool,
-        #[command(flatten)]
-        access: ClusterFlags,
-        #[command(flatten)]
-        target: Target,
-        /// Format.
-        #[arg(short, long, value_enum, default_value_t = DiffOutput::Text)]
-        output: DiffOutput,
-    },
+    Diff(DiffFlags),
     /// Evaluate an expression of the project's own dialect.
-    Eval {
-        /// The expression.
-        expression: String,
-        #[command(flatten)]
-        place: Place,
-        /// The node or instance to evaluate it on.
-        #[arg(long, value_name = "NODE")]
-        on: Option<String>,
-        /// Print every step.
-        #[arg(long)]
-        trace: bool,
-        #[command(flatten)]
-        target: Target,
-        /// Format.
-        #[arg(short, long, value_enum, default_value_t = DataFormat::Yaml)]
-        output: DataFormat,
-        /// Show secrets.
-        #[arg(long)]
-        reveal: bool,
-    },
+    Eval(EvalFlags),
     /// Run Build actions and their dependencies.
     Build(RunFlags),
     /// Run Deploy actions and their dependencies.
@@ -862,4 +735,24 @@ pub enum CsarCommand {
         /// The folder.
         folder: PathBuf,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn a_command_alone_takes_what_it_takes_among_all() {
+        let all = Cli::command();
+        for (name, _) in OFTEN {
+            let alone = alone(name).unwrap();
+            let arguments = |command: &clap::Command| {
+                let own = command.find_subcommand(name).unwrap();
+                own.get_arguments().map(|argument| format!("{argument:?}")).collect::<Vec<_>>()
+            };
+            assert_eq!(arguments(&alone), arguments(&all), "{name}");
+        }
+    }
 }

@@ -8,5 +8,6 @@ pub(crate) mod help;
 pub(crate) mod options;
 pub(crate) mod project;
 pub(crate) mod reach;
+pub(crate) mod read_args;
 pub(crate) mod run_args;
 pub(crate) mod steering;

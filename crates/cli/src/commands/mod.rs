@@ -50,6 +50,9 @@ use crate::pager;
 use crate::paint;
 use crate::policies;
 use crate::project::{self, Setup, open_session};
+use crate::read_args::{
+    CheckFlags, DiffFlags, EvalFlags, GraphFlags, RenderFlags, ResolveFlags, VerifyFlags, WhyFlags,
+};
 use crate::remote;
 use crate::report::{Style, report as print_report, settle};
 use crate::run_args::{AfterFlags, RemoteFlags};
@@ -451,7 +454,7 @@ fn usual_seed(command: &Command) -> SeedSource {
         | Command::Logs(_)
         | Command::Exec(_)
         | Command::Cleanup(_) => SeedSource::Kept,
-        Command::Diff { cluster: true, .. } => SeedSource::Kept,
+        Command::Diff(DiffFlags { cluster: true, .. }) => SeedSource::Kept,
         _ => SeedSource::default(),
     }
 }
@@ -465,22 +468,22 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     let unread = None;
     let mut cx = Context { invocation, global, style, settings, unread, user, is_trusted, usual_seed, prefix: "" };
     let done = match cli.command {
-        Command::Check { paths, target, all_envs, show_env, output, out, cluster } => {
+        Command::Check(CheckFlags { paths, target, all_envs, show_env, output, out, cluster }) => {
             check::run(&mut cx, &paths, (&target, &cluster), (all_envs, show_env), (output, out.as_deref()))
         }
-        Command::Verify { paths, target, cluster, tests, output, out } => {
+        Command::Verify(VerifyFlags { paths, target, cluster, tests, output, out }) => {
             verify::run(&mut cx, &paths, (&target, &cluster), &tests, (output, out.as_deref()))
         }
-        Command::Resolve { places, target, output, out, reveal } => {
+        Command::Resolve(ResolveFlags { places, target, output, out, reveal }) => {
             let (path, nodes) = cx.split(&places, &target);
             resolve::resolve(&mut cx, &path, &nodes, &target, output, out.as_deref(), reveal)
         }
-        Command::Render { places, target, output, out, per, reveal } => {
+        Command::Render(RenderFlags { places, target, output, out, per, reveal }) => {
             let (path, nodes) = cx.split(&places, &target);
             let to = resolve::Manifests { output, out: out.as_deref(), per, reveal };
             resolve::render(&mut cx, &path, &nodes, &target, &to)
         }
-        Command::Graph { place, target, output, view, out } => {
+        Command::Graph(GraphFlags { place, target, output, view, out }) => {
             graph::run(&mut cx, &place.path(), &target, (output, &view), out.as_deref())
         }
         Command::Explore { place, target, port, no_open } => {
@@ -490,12 +493,12 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             let asked = report::Asked { out: &out, single, revision: diff.as_deref() };
             report::run(&mut cx, &place.path(), &target, &asked)
         }
-        Command::Why { words, path, target, list_inputs, all_envs, blame, output } => {
+        Command::Why(WhyFlags { words, path, target, list_inputs, all_envs, blame, output }) => {
             let (path, asked) = why::asked(words, path);
             let asked = why::Asked { list_inputs, all_envs, blame, ..asked };
             why::run(&mut cx, &path, &asked, &target, output)
         }
-        Command::Diff {
+        Command::Diff(DiffFlags {
             place,
             other,
             to_path,
@@ -510,7 +513,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             access,
             target,
             output,
-        } => {
+        }) => {
             if cluster {
                 let done = diff_cluster::run(&mut cx, &place.path(), &access, &target, output);
                 return done.unwrap_or_else(|exit| exit);
@@ -519,7 +522,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             let other = diff::Other { to_path, to_rev, to_env, to_profile, to_var, to_values, to_set, to_input };
             diff::run(&mut cx, &place.path(), &other, &target, output)
         }
-        Command::Eval { expression, place, on, trace, target, output, reveal } => {
+        Command::Eval(EvalFlags { expression, place, on, trace, target, output, reveal }) => {
             let question = purlin_model::Question { expression, on, trace };
             eval::run(&mut cx, &place.path(), &question, &target, output, reveal)
         }
