@@ -127,6 +127,10 @@ pub fn known(value: &Value) -> Option<&Value> {
 /// Whether a string has a variable as `envsubst` and the post-build substitution of Flux write it: `${NAME}`,
 /// `${NAME:=default}`.
 fn has_variable(text: &str) -> bool {
+    // Nearly all strings have none, and every string of every object is asked.
+    if !text.as_bytes().contains(&b'$') {
+        return false;
+    }
     text.match_indices("${").any(|(at, _)| {
         let rest = text.get(at + 2..).unwrap_or_default();
         let end = rest.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(rest.len());

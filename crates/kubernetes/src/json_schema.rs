@@ -106,7 +106,7 @@ fn property(table: &Table, shape: &Shape) -> Map {
         Shape::Text(None) | Shape::Bytes | Shape::Time => one("type", "string"),
         Shape::Text(Some(id)) => {
             let mut map = one("type", "string");
-            map.insert("enum".into(), Value::list(table.values(*id).iter().map(|word| Value::str(*word)).collect()));
+            map.insert("enum".into(), Value::list(table.values(*id).map(Value::str).collect()));
             map
         }
         Shape::Integer { .. } => one("type", "integer"),

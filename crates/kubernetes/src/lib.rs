@@ -27,8 +27,8 @@ pub use policies::{POLICIES, Policy};
 pub use rules::RULES;
 
 use purlin_syntax::Diagnostic;
-use purlin_value::{Session, Value};
-use std::collections::HashMap;
+use purlin_value::{Data, FastMap, Session, Value};
+use std::sync::Arc;
 
 /// An object and its id.
 #[derive(Clone, Debug)]
@@ -67,12 +67,21 @@ pub struct Terms<'t> {
 /// Objects of built-in kinds that were validated without a finding, by their ids: equal ones of other environments need
 /// not be. For one set of terms, apart from definitions.
 #[derive(Debug, Default)]
-pub struct Sound(HashMap<String, Vec<Value>>);
+pub struct Sound(FastMap<String, Vec<Value>>);
 
 /// Maximum number of forms kept of one object.
 const MOST_FORMS: usize = 3;
 
 impl Sound {
+    /// Whether this very object was kept: environments share what they do not change.
+    fn holds(&self, object: &Object<'_>) -> bool {
+        let is_it = |form: &Value| match (&form.data, &object.value.data) {
+            (Data::Map(one), Data::Map(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        self.0.get(&object.id).is_some_and(|forms| forms.iter().any(is_it))
+    }
+
     fn has(&self, object: &Object<'_>) -> bool {
         self.0.get(&object.id).is_some_and(|forms| forms.iter().any(|form| form == object.value))
     }
@@ -107,6 +116,9 @@ pub fn judge_beside(session: &Session, objects: &[Object<'_>], terms: Terms<'_>,
     objects.iter().map(|object| object.value).chain(terms.definitions).for_each(|value| schemas.add(value));
     let mut found = Vec::new();
     for object in objects.iter().filter(|object| here::known(object.value).is_some()) {
+        if sound.holds(object) {
+            continue;
+        }
         if sound.has(object) && !object.value.any(|value| here::known(value).is_none()) {
             continue;
         }

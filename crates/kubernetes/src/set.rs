@@ -10,7 +10,7 @@ use crate::values::short;
 use crate::{Object, rules};
 use purlin_syntax::Hint;
 use purlin_syntax::suggest::{is_slip, nearest};
-use purlin_value::Value;
+use purlin_value::{FastMap, Value};
 use std::collections::{BTreeMap, HashMap};
 
 /// Objects of one environment, indexed for references.
@@ -21,6 +21,10 @@ pub struct Set<'v> {
     named: HashMap<&'v str, HashMap<&'v str, Named<'v>>>,
     /// Pods of workloads, with their namespaces.
     pods: Vec<Pod<'v>>,
+    /// Pods by a label: namespace, key and value.
+    labelled: FastMap<(&'v str, &'v str, &'v str), Vec<usize>>,
+    /// Pods of which not all labels are known, which any selector may select.
+    unclear: Vec<usize>,
     /// Namespaces with pods whose labels are unknown.
     has_open_pods: bool,
     /// Whether it contains objects that may create pods, services or secrets.
@@ -60,7 +64,15 @@ impl<'v> Set<'v> {
     /// The objects of an environment.
     pub fn of(objects: &'v [Object<'v>]) -> Self {
         let home = home(objects);
-        let mut set = Set { home, named: HashMap::new(), pods: Vec::new(), has_open_pods: false, has_makers: false };
+        let mut set = Set {
+            home,
+            named: HashMap::new(),
+            pods: Vec::new(),
+            labelled: FastMap::default(),
+            unclear: Vec::new(),
+            has_open_pods: false,
+            has_makers: false,
+        };
         for object in objects {
             let Some(value) = known(object.value) else {
                 set.has_makers = true;
@@ -83,15 +95,44 @@ impl<'v> Set<'v> {
                     pod.get("metadata").map_or(Some(None), |metadata| known(metadata).map(|all| all.get("labels")));
                 set.has_open_pods |= known(pod).is_none() || labels.is_none();
                 let spec = pod.get("spec").and_then(known);
-                set.pods.push(Pod {
-                    namespace: namespace(value, home),
-                    object: &object.id,
-                    labels: labels.flatten(),
-                    spec,
-                });
+                let namespace = namespace(value, home);
+                let pod = Pod { namespace, object: &object.id, labels: labels.flatten(), spec };
+                set.add_pod(pod);
             }
         }
         set
+    }
+
+    fn add_pod(&mut self, pod: Pod<'v>) {
+        let index = self.pods.len();
+        let mut is_clear = true;
+        for (key, value) in pod.labels.into_iter().filter_map(Value::as_map).flat_map(|labels| labels.iter()) {
+            match known(value).map(Value::as_str) {
+                Some(Some(text)) => self.labelled.entry((pod.namespace, key, text)).or_default().push(index),
+                Some(None) => {}
+                None => is_clear = false,
+            }
+        }
+        if !is_clear || pod.labels.is_some_and(|labels| known(labels).is_none()) {
+            self.unclear.push(index);
+        }
+        self.pods.push(pod);
+    }
+
+    /// The pods of a namespace that may have all of some labels: by one of them, if all are known.
+    fn candidates(&self, namespace: &'v str, wanted: &'v Value) -> Vec<usize> {
+        let labels = known(wanted).and_then(Value::as_map);
+        let texts =
+            labels.map(|labels| labels.iter().map(|(key, value)| Some((key.as_str(), known(value)?.as_str()?))));
+        let texts: Option<Vec<(&str, &str)>> = texts.and_then(Iterator::collect);
+        let Some((key, text)) = texts.and_then(|texts| texts.first().copied()) else {
+            return (0..self.pods.len()).collect();
+        };
+        let labelled = self.labelled.get(&(namespace, key, text)).into_iter().flatten();
+        let mut all: Vec<usize> = labelled.chain(&self.unclear).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Validates all objects.
@@ -287,11 +328,16 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         }
     }
 
-    /// The pods that labels select, or `None` if unknown.
-    fn selected(&self, fits: impl Fn(Option<&Value>) -> Fit) -> Option<Vec<&'s Pod<'v>>> {
+    /// The pods that a selector selects, or `None` if unknown. `wanted` are labels that they all have.
+    fn selected(&self, wanted: Option<&Value>, fits: impl Fn(Option<&Value>) -> Fit) -> Option<Vec<&'s Pod<'v>>> {
         let set = self.set;
         let mut found = Vec::new();
-        for pod in set.pods.iter().filter(|pod| pod.namespace == self.namespace) {
+        let candidates = match wanted {
+            Some(wanted) => set.candidates(self.namespace, wanted),
+            None => (0..set.pods.len()).collect(),
+        };
+        let pods = candidates.into_iter().filter_map(|index| set.pods.get(index));
+        for pod in pods.filter(|pod| pod.namespace == self.namespace) {
             match fits(pod.labels) {
                 Fit::Open => return None,
                 Fit::Yes => found.push(pod),
@@ -306,7 +352,9 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         if selector.value.as_map().is_none_or(|map| map.is_empty()) {
             return;
         }
-        let Some(pods) = self.selected(|labels| pods::fits(selector.value, labels)) else { return };
+        let Some(pods) = self.selected(Some(selector.value), |labels| pods::fits(selector.value, labels)) else {
+            return;
+        };
         if pods.is_empty() {
             return self.selects_nothing(&selector, selector.value);
         }
@@ -347,7 +395,11 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         else {
             return;
         };
-        let pods = self.selected(|labels| pods::fits_selector(selector.value, labels));
+        let pods = {
+            // Expressions may concern pods without these labels.
+            let by_labels = selector.value.get("matchExpressions").is_none().then_some(wanted);
+            self.selected(by_labels, |labels| pods::fits_selector(selector.value, labels))
+        };
         if pods.is_some_and(|pods| pods.is_empty()) {
             let here = selector.entry("matchLabels", wanted);
             self.selects_nothing(&here, wanted);
@@ -527,4 +579,51 @@ fn shown_of(value: &Value) -> Option<String> {
 fn differs_in_number(one: &str, other: &str) -> bool {
     let bare = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     bare(one) == bare(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use purlin_value::Map;
+
+    fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
+        Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>())
+    }
+
+    #[test]
+    fn candidates_are_all_that_may_fit() {
+        let unknown = || Value::pending("input", "x");
+        let labels = [
+            map([("app", Value::str("a")), ("tier", Value::str("web"))]),
+            map([("app", Value::str("b"))]),
+            map([("app", unknown()), ("tier", Value::str("web"))]),
+            map([("app", Value::str("a")), ("tier", unknown())]),
+            map([("app", Value::from(true))]),
+            map([]),
+            unknown(),
+            Value::null(),
+        ];
+        let values: Vec<Value> = labels
+            .iter()
+            .map(|labels| {
+                let pod = map([("metadata", map([("name", Value::str("p")), ("labels", labels.clone())]))]);
+                let mut all = pod.as_map().cloned().unwrap_or_default();
+                all.insert("apiVersion".into(), Value::str("v1"));
+                all.insert("kind".into(), Value::str("Pod"));
+                Value::map(all)
+            })
+            .collect();
+        let objects: Vec<Object<'_>> = values.iter().filter_map(Object::of).collect();
+        let set = Set::of(&objects);
+        assert_eq!(set.pods.len(), labels.len());
+        let wanted = [&labels[..], &[map([("tier", Value::str("web")), ("app", Value::str("a"))])]].concat();
+        for wanted in &wanted {
+            let candidates = set.candidates("", wanted);
+            let fitting = set.pods.iter().enumerate().filter(|(_, pod)| pods::fits(wanted, pod.labels) != Fit::No);
+            for (index, _) in fitting {
+                assert!(candidates.contains(&index), "{wanted:?} {index}");
+            }
+        }
+        assert_eq!(set.candidates("", &labels[1]), [1, 2, 3, 6]);
+    }
 }

@@ -73,10 +73,10 @@ impl Judge<'_> {
 
     fn check_choice(&mut self, here: &Here<'_, '_>, text: &str, values: Option<usize>) {
         let Some(values) = values.map(|id| self.table.values(id)) else { return };
-        if text.is_empty() || values.contains(&text) || here.is_under("status") {
+        if text.is_empty() || values.clone().any(|value| value == text) || here.is_under("status") {
             return;
         }
-        let (what, hint) = values::choice(text, values);
+        let (what, hint) = values::choice(text, &values.collect::<Vec<_>>());
         self.wrong(here, what).hint = hint;
     }
 
