@@ -46,7 +46,7 @@ pub fn check_all(evaluator: &mut Evaluator<'_>, topology: &Topology) {
 /// Checks the constraints of literal values, which depend on nothing else in the service.
 pub fn check_literals(evaluator: &mut Evaluator<'_>, topology: &Topology) {
     for (index, node) in topology.nodes.values().enumerate() {
-        let capabilities = node.capabilities.values().map(|capability| &capability.properties);
+        let capabilities = node.capabilities.values().map(|capability| &*capability.properties);
         for prop in std::iter::once(&node.properties).chain(capabilities).flat_map(|props| props.values()) {
             if !prop.value.has_call() {
                 evaluator.inspect(prop, &Scope::node(index));

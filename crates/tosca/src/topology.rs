@@ -111,10 +111,10 @@ pub struct Capability {
     pub definition: Arc<Entity>,
     /// Its type.
     pub capability_type: Option<DeclId>,
-    /// Its properties.
-    pub properties: Props,
-    /// Its attributes.
-    pub attributes: Props,
+    /// Its properties; those of a type are shared where nothing is assigned.
+    pub properties: Arc<Props>,
+    /// Its attributes, shared likewise.
+    pub attributes: Arc<Props>,
     /// The allowed number of incoming relationships.
     pub occurrences: Bounds,
     /// Where it is assigned, if it is.

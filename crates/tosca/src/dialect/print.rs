@@ -24,6 +24,10 @@ pub(crate) struct Printer<'a> {
     prefix: EcoString,
     /// The origins of the names of capabilities, by where they are declared: nodes of a type share them.
     declared: FastMap<Span, Origin>,
+    /// Defaults by their definition and where they are written: every node that assigns nothing shows the same.
+    defaults: FastMap<(usize, Span), Value>,
+    /// Values that owners of a type share, where all are defaults.
+    unassigned: FastMap<usize, Value>,
 }
 
 /// The displayed parts of a node.
@@ -54,7 +58,15 @@ impl<'a> Printer<'a> {
         // Only expressions from outside and allocations of relationships remain to be evaluated.
         let mut evaluator = Evaluator::after(model, topology, resolution, values).refuelled();
         evaluator.origins = Some(&session.origins);
-        Printer { session, compiled, evaluator, prefix: EcoString::new(), declared: FastMap::default() }
+        Printer {
+            session,
+            compiled,
+            evaluator,
+            prefix: EcoString::new(),
+            declared: FastMap::default(),
+            defaults: FastMap::default(),
+            unassigned: FastMap::default(),
+        }
     }
 
     /// Adds all nodes of the service and of nested services.
@@ -126,8 +138,8 @@ impl<'a> Printer<'a> {
             for (at, (name, capability)) in node.capabilities.iter().enumerate() {
                 let owner = Owner::Capability(index, at);
                 let mut parts = Map::new();
-                parts.insert("properties".into(), printer.owned(owner, false, &capability.properties));
-                parts.insert("attributes".into(), printer.owned(owner, true, &capability.attributes));
+                parts.insert("properties".into(), printer.shared(owner, false, &capability.properties));
+                parts.insert("attributes".into(), printer.shared(owner, true, &capability.attributes));
                 let origins = &printer.session.origins;
                 let at = capability.definition.at;
                 let origin = *printer.declared.entry(at).or_insert_with(|| origins.file(at));
@@ -314,11 +326,33 @@ impl<'a> Printer<'a> {
         Value::map(out)
     }
 
+    /// Values that may be shared with other owners.
+    fn shared(&mut self, owner: Owner, attribute: bool, props: &Arc<Props>) -> Value {
+        let identity = Arc::as_ptr(props) as usize;
+        if let Some(known) = self.unassigned.get(&identity) {
+            return known.clone();
+        }
+        let value = self.owned(owner, attribute, props);
+        if props.values().all(|prop| default_of(prop).is_some()) {
+            self.unassigned.insert(identity, value.clone());
+        }
+        value
+    }
+
     pub fn owned(&mut self, owner: Owner, attribute: bool, props: &Props) -> Value {
-        let mut out = Map::new();
+        let mut out = Map::with_capacity(props.len());
         for (name, prop) in props {
+            let default = default_of(prop);
+            if let Some(known) = default.and_then(|default| self.defaults.get(&default)) {
+                out.insert(name.clone(), known.clone());
+                continue;
+            }
             let value = self.evaluator.force(Key { owner, attribute, name: name.clone() });
-            out.insert(name.clone(), self.given(name, prop, &value));
+            let value = self.given(name, prop, &value);
+            if let Some(default) = default {
+                self.defaults.insert(default, value.clone());
+            }
+            out.insert(name.clone(), value);
         }
         Value::map(out)
     }
@@ -379,6 +413,12 @@ impl<'a> Printer<'a> {
         };
         Value::of(data, value.origin, taint)
     }
+}
+
+/// Identifies a default that is the same for every owner: one without calls.
+fn default_of(prop: &Prop) -> Option<(usize, Span)> {
+    let definition = prop.definition.as_ref().filter(|_| prop.given == Given::Default && !prop.value.has_call())?;
+    Some((Arc::as_ptr(definition) as usize, prop.value.span))
 }
 
 fn dependency(node: EcoString, span: Option<Span>, is_explicit: bool) -> Dependency {

@@ -375,6 +375,9 @@ impl<'a> Evaluator<'a> {
 
     /// The value of something that can be referred to.
     pub fn force(&mut self, key: Key) -> Val {
+        if let Some(value) = self.as_written(&key) {
+            return value;
+        }
         if let Some(value) = self.known(&key) {
             return value;
         }
@@ -410,6 +413,17 @@ impl<'a> Evaluator<'a> {
             }
         }
         self.known(&key).unwrap_or_else(|| Val::new(Data::Poison, self.nowhere()))
+    }
+
+    /// A value that is what is written, with nothing to be checked or noted: most are, and they are not kept twice.
+    fn as_written(&self, key: &Key) -> Option<Val> {
+        if key.owner == Owner::Service {
+            return None;
+        }
+        let prop = self.standing(key)?;
+        let is_kept = prop.data_type.is_none_or(|id| coerce::is_plain(self.model, id));
+        let is_literal = is_kept && !prop.value.has_call() && self.is_free(prop);
+        is_literal.then(|| prop.value.clone())
     }
 
     /// A value that is evaluated already.

@@ -24,7 +24,7 @@ use crate::model::Model;
 use crate::multiply::Total;
 use crate::problem::Problems;
 use crate::resolve::Resolution;
-use crate::topology::{Capability, Interface, Topology};
+use crate::topology::{Capability, Interface, Props, Topology};
 use crate::val::Val;
 use ecow::EcoString;
 use indexmap::IndexMap;
@@ -126,6 +126,8 @@ struct Renderer<'a> {
     /// Capabilities and interfaces that follow from the type alone, by definition.
     capabilities: HashMap<usize, Arc<Capability>>,
     interfaces: HashMap<usize, Arc<Interface>>,
+    /// Values of capabilities with nothing assigned, by their declarations.
+    unassigned: HashMap<(usize, &'static str), Arc<Props>>,
     topology: Topology,
     /// The relationships that counts have made.
     counted: Total,
@@ -149,6 +151,7 @@ impl<'a> Renderer<'a> {
             problems,
             capabilities: HashMap::new(),
             interfaces: HashMap::new(),
+            unassigned: HashMap::new(),
             topology,
             counted: Total::default(),
             decorators: decorate::Decorators::default(),

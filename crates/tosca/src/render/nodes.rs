@@ -71,6 +71,24 @@ impl Renderer<'_> {
         self.props(sort, complete, &Place { owner: &Called(template), at, path, assigned, elsewhere: &[] })
     }
 
+    /// Values of an owner. Without assignments they are the same for all owners with these declarations, unless a
+    /// problem names the owner.
+    fn shared_props(&mut self, sort: Sort, declared: &Entity, place: &Place<'_>) -> Arc<Props> {
+        let shared = declared.map(sort.slot()).filter(|_| place.assigned.is_empty() && self.demanding && !self.partial);
+        let Some(declarations) = shared.map(|defs| (Arc::as_ptr(defs) as usize, sort.slot())) else {
+            return Arc::new(self.props(sort, declared, place));
+        };
+        if let Some(known) = self.unassigned.get(&declarations) {
+            return known.clone();
+        }
+        let before = self.problems.len();
+        let props = Arc::new(self.props(sort, declared, place));
+        if self.problems.len() == before {
+            self.unassigned.insert(declarations, props.clone());
+        }
+        props
+    }
+
     fn directives(&mut self, template: &Entity) {
         if !self.model.edition().is_2() {
             return;
@@ -156,7 +174,8 @@ impl Renderer<'_> {
                 (None, None) => (template.at, eco_format!(".capabilities[\"{}\"].{}", definition.name, sort.slot())),
             };
             let assigned = assignment.map(|assignment| assignment.values(sort.slot())).unwrap_or(&[]);
-            self.props(sort, &declared, &Place { owner: &owner, at, path, assigned, elsewhere: &[] })
+            let place = Place { owner: &owner, at, path, assigned, elsewhere: &[] };
+            self.shared_props(sort, &declared, &place)
         };
         let property = if kept { Sort::KeptProperty } else { Sort::Property };
         let (properties, attributes) = (render(property), render(Sort::Attribute));

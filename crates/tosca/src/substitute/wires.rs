@@ -201,7 +201,7 @@ pub(super) fn attributes(outer: &mut Topology, substituted: &Substituted, resolu
             Of::Node => put(&mut node.attributes, &mapping.name, value),
             Of::Capability(name) => {
                 if let Some(capability) = node.capabilities.get_mut(name) {
-                    put(&mut Arc::make_mut(capability).attributes, &mapping.name, value);
+                    put(Arc::make_mut(&mut Arc::make_mut(capability).attributes), &mapping.name, value);
                 }
             }
             Of::Relationship(name, which) => {

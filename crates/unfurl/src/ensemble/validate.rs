@@ -109,7 +109,7 @@ pub fn written(model: &Model, topology: &Topology, problems: &mut Problems) {
     let mut seen = HashSet::new();
     let nodes = topology.nodes.values();
     let of_nodes = nodes.flat_map(|node| {
-        let capabilities = node.capabilities.values().map(|capability| &capability.properties);
+        let capabilities = node.capabilities.values().map(|capability| &*capability.properties);
         let relationships = node.requirements.iter().filter_map(|requirement| requirement.relationship.as_ref());
         let relationships = relationships.map(|relationship| &relationship.properties);
         [&node.properties].into_iter().chain(capabilities).chain(relationships)
