@@ -132,8 +132,10 @@ impl Action {
     pub fn shown_fields(&self) -> Map {
         let is_shown = |key: &EcoString| !matches!(key.as_str(), "kind" | "type" | "name" | "apiVersion");
         let shown = self.shown.get_or_init(|| {
-            let shown = self.fields.iter().filter(|(key, _)| is_shown(key));
-            shown.map(|(key, value)| (key.clone(), value.clone())).collect()
+            let mut shown = Map::with_capacity(self.fields.keys().filter(|key| is_shown(key)).count());
+            let fields = self.fields.iter().filter(|(key, _)| is_shown(key));
+            shown.extend(fields.map(|(key, value)| (key.clone(), value.clone())));
+            shown
         });
         shown.clone()
     }

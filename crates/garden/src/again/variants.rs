@@ -37,8 +37,10 @@ pub(crate) struct Other<'s> {
 
 /// Resolves a project in several environments, and hands over each as it is done.
 pub(crate) fn resolve_all(variants: &[(Session, Request)], done: &mut dyn FnMut(Option<Resolved>)) {
-    if variants.iter().any(|(_, request)| !request.plugins.is_empty()) {
-        // Each environment is asked about on its own: a plugin may answer differently.
+    let asks_plugins = variants.iter().any(|(_, request)| !request.plugins.is_empty());
+    if asks_plugins || variants.len() < 2 {
+        // Each environment is asked about on its own: a plugin may answer differently. Of one alone nothing has to be
+        // kept for others.
         for (session, request) in variants {
             done(resolve(session, request).map(|resolution| resolved_project(&resolution)));
         }

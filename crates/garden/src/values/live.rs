@@ -436,11 +436,15 @@ struct Keys {
     outputs: Option<Value>,
 }
 
+/// Number of keys of an action: there are as many tables of them as actions.
+const KEYS: usize = 8;
+
 impl Thunk for Keys {
     fn evaluate(&self, _eval: &mut Eval<'_>) -> Value {
         let Some(action) = self.about.action() else { return Value::poison() };
         let base = &self.about.base;
-        let mut keys = Map::from_iter([
+        let mut keys = Map::with_capacity(KEYS);
+        keys.extend([
             ("name".into(), Value::str(action.name.clone())),
             ("disabled".into(), Value::from(action.disabled)),
             ("buildPath".into(), Value::str(base.full(&base.build_folder(action)))),
