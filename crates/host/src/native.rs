@@ -121,7 +121,7 @@ pub fn system_path(path: &str) -> PathBuf {
 
 /// A path of the world as people see it: what is not UTF-8 is the replacement character.
 pub fn shown(path: &str) -> Cow<'_, str> {
-    match path.contains(|c| byte_of(c).is_some()) {
+    match holds_bytes(path) {
         true => Cow::Owned(String::from_utf8_lossy(&bytes_of_text(path)).into_owned()),
         false => Cow::Borrowed(path),
     }
@@ -135,7 +135,7 @@ const FIRST_BYTE: u32 = 0xEF80;
 fn text_of_name(name: &OsStr) -> Cow<'_, str> {
     use std::os::unix::ffi::OsStrExt;
     match name.to_str() {
-        Some(text) if !text.contains(|c| byte_of(c).is_some()) => Cow::Borrowed(text),
+        Some(text) if !holds_bytes(text) => Cow::Borrowed(text),
         _ => Cow::Owned(text_of_bytes(name.as_bytes())),
     }
 }
@@ -148,12 +148,20 @@ fn text_of_name(name: &OsStr) -> Cow<'_, str> {
 #[cfg(unix)]
 fn name_of_text(text: &str) -> OsString {
     use std::os::unix::ffi::OsStringExt;
-    OsString::from_vec(bytes_of_text(text))
+    if holds_bytes(text) { OsString::from_vec(bytes_of_text(text)) } else { OsString::from(text) }
 }
 
 #[cfg(not(unix))]
 fn name_of_text(text: &str) -> OsString {
     OsString::from(text)
+}
+
+/// The first byte, in UTF-8, of all characters that [`byte_of`] knows.
+const LEAD: u8 = 0xEE;
+
+/// Whether a text holds bytes written as characters. Every path of a run is asked, and nearly none does.
+fn holds_bytes(text: &str) -> bool {
+    text.as_bytes().contains(&LEAD) && text.contains(|c| byte_of(c).is_some())
 }
 
 fn byte_of(c: char) -> Option<u8> {
@@ -193,6 +201,15 @@ fn bytes_of_text(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn characters_for_bytes_begin_alike() {
+        for byte in 0x80..=0xFF {
+            let text = character_of(byte).to_string();
+            assert!(text.as_bytes().first() == Some(&LEAD) && holds_bytes(&text), "{byte}");
+        }
+        assert!(!holds_bytes("svc/größe.yaml") && !holds_bytes("\u{E000}"));
+    }
 
     #[test]
     fn paths_of_the_system_are_written_as_the_world_does() {

@@ -86,9 +86,14 @@ pub fn resolve_plain(text: &str, flavor: Flavor) -> Scalar {
     }
 }
 
+/// Whether a scalar without quotes or tag means null, in all flavours.
+pub(crate) fn is_plain_null(text: &str) -> bool {
+    matches!(text, "" | "~" | "null" | "Null" | "NULL")
+}
+
 fn word(text: &str, flavor: Flavor) -> Scalar {
     match text {
-        "~" | "null" | "Null" | "NULL" => Scalar::Null,
+        _ if is_plain_null(text) => Scalar::Null,
         "true" | "True" | "TRUE" => Scalar::Bool(true),
         "false" | "False" | "FALSE" => Scalar::Bool(false),
         _ if matches!(flavor, Flavor::Core | Flavor::CoreGo | Flavor::GoObjects) => Scalar::Str,

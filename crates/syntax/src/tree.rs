@@ -5,7 +5,7 @@
 //! node: nothing is ever copied. Built by [`Builder`], which the YAML and JSON readers drive.
 
 use crate::diagnostic::Diagnostic;
-use crate::scalar::{Flavor, Scalar};
+use crate::scalar::{Flavor, Scalar, is_plain_null};
 use crate::source::{FileId, Source, Span, clamp};
 use ecow::EcoString;
 use std::sync::Arc;
@@ -286,10 +286,20 @@ impl<'t> Node<'t> {
     /// Whether it is a scalar that means null in this file's flavour.
     #[inline]
     pub fn is_null(self) -> bool {
-        // Every spelling of null is short unless there is a tag; most scalars need no closer look.
-        let raw = self.target().raw();
-        let may_be = raw.end.saturating_sub(raw.start) <= 4 || raw.flags & DECORATED != 0;
-        raw.kind == Kind::Scalar && may_be && matches!(self.scalar(), Scalar::Null)
+        let node = self.target();
+        let raw = node.raw();
+        if raw.kind != Kind::Scalar {
+            return false;
+        }
+        if raw.flags & DECORATED != 0 {
+            return matches!(node.scalar(), Scalar::Null);
+        }
+        // Every spelling of null is short; most scalars need no closer look.
+        match raw.style {
+            Style::Empty => true,
+            Style::Plain => raw.end.saturating_sub(raw.start) <= 4 && is_plain_null(node.text()),
+            _ => false,
+        }
     }
 
     /// The text of a scalar after quotes and escapes; empty for other nodes.

@@ -151,7 +151,7 @@ fn set_rows<'a, 'f: 'a>(
     without: &[&str],
     edition: Edition,
 ) -> Vec<SetRow<'a, 'f>> {
-    let mut rows: Vec<SetRow<'a, 'f>> = Vec::new();
+    let mut rows: Vec<SetRow<'a, 'f>> = Vec::with_capacity(view.entries().count());
     for pair in view.entries() {
         let known = entity.all_fields().enumerate().find(|(_, row)| row.key == pair.key && row.window.has(edition));
         if let Some((at, row)) = known

@@ -60,6 +60,11 @@ fn walked(folder: &str, path: &str) -> String {
     if is_normal(rest) {
         out.clear();
         out.push_str(folder);
+        if !folder.is_empty() && is_normal(path) {
+            out.push('/');
+            out.push_str(path);
+            return out;
+        }
     } else {
         folder.get(root.len()..).unwrap_or("").split('/').for_each(|part| step(&mut out, root, part));
     }
@@ -215,7 +220,7 @@ mod tests {
             }
         }
         for folder in &paths {
-            for path in ["x", "../x", "../../..", ".", "a//b/", "./..", "/abs/../y"] {
+            for path in ["x", "b/c.yaml", "../x", "../../..", ".", "a//b/", "./..", "/abs/../y"] {
                 let expected = if is_absolute(path) || folder.is_empty() || folder == "." {
                     by_parts(path)
                 } else {
