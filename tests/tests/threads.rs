@@ -82,6 +82,41 @@ fn ensembles() {
     compare_suite("unfurl");
 }
 
+/// A service and an ensemble without problems, beside which a repository has several of each.
+const BESIDE: [(&str, &str); 2] = [
+    ("service.yaml", "tosca_definitions_version: tosca_simple_yaml_1_3\ntopology_template: {}\n"),
+    (
+        "ensemble.yaml",
+        "apiVersion: unfurl/v1.0.0\nkind: Ensemble\nspec:\n  service_template:\n    topology_template: {}\n",
+    ),
+];
+
+/// Every fourth project is compared.
+const SOME: usize = 4;
+
+/// The findings in the first project, as JSON.
+fn findings_in_first(repository: &Scratch) -> Vec<String> {
+    let report = check(repository, "1", &["--diagnostics", "json"]);
+    let lines = report.stdout.lines().filter(|line| line.contains("\"0000/"));
+    lines.map(str::to_owned).collect()
+}
+
+/// Built-in types are read once for all services of a repository; one alone reads its own.
+#[test]
+fn built_in_types_are_the_same_alone_and_in_company() {
+    let mut found = 0;
+    for (area, (name, text)) in ["tosca", "unfurl"].into_iter().zip(BESIDE) {
+        for files in section_files(&top().join("tests/suite").join(area)).into_iter().step_by(SOME) {
+            let beside = Files::from([(name.to_owned(), text.to_owned())]);
+            let alone = findings_in_first(&repository("threads-alone", std::slice::from_ref(&files)));
+            let among = findings_in_first(&repository("threads-among", &[files.clone(), beside]));
+            assert_eq!(alone, among, "{files:#?}");
+            found += alone.len();
+        }
+    }
+    assert!(found > 30, "{found}");
+}
+
 #[test]
 fn beginners_mistakes() {
     compare_suite("mistakes");

@@ -314,6 +314,7 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
         fetched_later: HashSet::new(),
         unread: Vec::new(),
     };
+    survey.prepare(&found.claims);
     survey.one_by_one(&projects);
     let others = beside(session, &found);
     survey.is_single &= others.is_empty();
@@ -363,6 +364,33 @@ fn beside(session: &Session, found: &Found) -> Vec<Claim> {
     claims.sort_by(|a, b| a.file.cmp(&b.file));
     claims.dedup_by(|a, b| a.file == b.file);
     claims
+}
+
+/// Number of bytes of a file in which the files that it includes are named.
+const NAMING: usize = 1 << 16;
+
+/// The beginnings of files that may include others.
+#[derive(Default)]
+struct Mentioned {
+    texts: Vec<String>,
+}
+
+impl Mentioned {
+    /// Adds the file of a project that may include others.
+    fn add(&mut self, session: &Session, claim: &Claim) {
+        if claim.is_shared() {
+            let head = session.world.head(&claim.file, NAMING);
+            self.texts.extend(head.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
+        }
+    }
+
+    /// Whether one of them has the name of a project's file, or of its folder if the file's name says nothing. One that
+    /// is included without being named is found out later, and has only been checked in vain.
+    fn mentions(&self, claim: &Claim) -> bool {
+        let shown = claim.shown_path();
+        let name = path::file_name(&shown);
+        self.texts.iter().any(|text| text.contains(name))
+    }
 }
 
 /// A project that was checked ahead.
@@ -454,10 +482,20 @@ impl Survey<'_> {
 
     /// Checks the next projects on all threads, as far as it is known now that they are checked at all.
     fn look_ahead(&self, claims: &[&Claim], from: usize) -> HashMap<usize, Ahead> {
+        if round(self.session) < 2 {
+            return HashMap::new();
+        }
         let first = claims.get(from).map(|claim| claim.dialect().name);
         let next = claims.iter().enumerate().skip(from).take_while(|(_, claim)| Some(claim.dialect().name) == first);
         // A project that one of the next may include is not checked in vain.
-        let next = next.filter(|(at, claim)| *at == from || !(claim.is_shared() || self.is_taken(claim)));
+        let mut before = Mentioned::default();
+        let next = next.filter(|(at, claim)| {
+            let is_wanted = *at == from || !(self.is_taken(claim) || (claim.is_shared() && before.mentions(claim)));
+            if is_wanted {
+                before.add(self.session, claim);
+            }
+            is_wanted
+        });
         let next: Vec<(usize, &Claim, bool)> =
             next.map(|(at, claim)| (at, *claim, self.is_fetched_later(claim))).take(round(self.session)).collect();
         if next.len() < 2 {
@@ -489,6 +527,20 @@ impl Survey<'_> {
         let is_fetched_later = self.is_fetched_later(claim);
         let ahead = ahead.filter(|ahead| ahead.is_fetched_later == is_fetched_later);
         ahead.and_then(|ahead| self.take_over(ahead.done)).unwrap_or_else(|| self.check_apart(claim))
+    }
+
+    /// Has dialects with several projects read what these have in common, while there are no branches.
+    fn prepare(&self, claims: &[Claim]) {
+        if self.is_single {
+            return;
+        }
+        for dialect in DIALECTS {
+            let own = claims.iter().filter(|claim| claim.dialect().name == dialect.name);
+            let files: Vec<&str> = own.map(Claim::file).collect();
+            if let Some(prepare) = dialect.prepare.filter(|_| files.len() > 1) {
+                prepare(self.session, &files);
+            }
+        }
     }
 
     fn one_by_one(&mut self, claims: &[&Claim]) {

@@ -50,6 +50,7 @@ pub const DIALECT: Dialect = Dialect {
     renders: false,
     resolve: resolved,
     together: None,
+    prepare: None,
     resuming: Some(RESUMING),
     variants: Variants {
         noun: "environment",

@@ -25,6 +25,7 @@ pub const DIALECT: Dialect = Dialect {
     renders: true,
     resolve,
     together: None,
+    prepare: None,
     resuming: None,
     variants: Variants::NONE,
     eval: |session, _, _| {

@@ -192,6 +192,9 @@ pub struct Dialect {
     pub resolve: fn(&Session, &Request) -> Option<Resolved>,
     /// Checks its libraries ([`Role::Part`]) together; if not set, each is resolved by itself.
     pub together: Option<CheckTogether>,
+    /// Reads what projects have in common whichever files they consist of, before these files are checked, each in a
+    /// branch of the session.
+    pub prepare: Option<fn(&Session, files: &[&str])>,
     /// Resolves its projects again, where that costs less than resolving all of them.
     pub resuming: Option<Resuming>,
     /// The variants of its projects.

@@ -49,6 +49,7 @@ pub const DIALECT: Dialect = Dialect {
     renders: true,
     resolve,
     together: None,
+    prepare: None,
     resuming: None,
     variants: Variants {
         noun: "profile",

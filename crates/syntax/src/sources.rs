@@ -21,6 +21,12 @@ struct Inner {
     next: u32,
     /// Parts of files that are secrets.
     hidden: Vec<Span>,
+    /// Files that registries apart begin with.
+    shared: Vec<Arc<Tree>>,
+    /// Those of them that were asked for: only they count as read.
+    asked: HashSet<FileId>,
+    /// Number of places at the start that belong to the registry this one is apart from.
+    mirrored: usize,
 }
 
 impl Inner {
@@ -124,13 +130,62 @@ impl Sources {
         Self::default()
     }
 
-    /// An empty registry that shows paths as this one does, for work that may be adopted later.
+    /// A registry with nothing but the shared files, which shows paths as this one does, for work that may be adopted
+    /// later.
     pub fn apart(&self) -> Self {
-        let apart = Self::default();
+        let apart = Sources { inner: RwLock::new(self.shared_alone()), shown: OnceLock::new() };
         if let Some(shown) = self.shown.get() {
             let _ = apart.shown.set(shown.clone());
         }
         apart
+    }
+
+    /// The shared files at the same places, and their trees with the same numbers.
+    fn shared_alone(&self) -> Inner {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let mut alone = Inner { shared: inner.shared.clone(), ..Inner::default() };
+        for tree in &inner.shared {
+            let place = tree.file().0 as usize;
+            alone.mirrored = alone.mirrored.max(place + 1);
+            alone.sources.resize(alone.mirrored, None);
+            if let Some(slot) = alone.sources.get_mut(place) {
+                *slot = Some(tree.source().clone());
+            }
+            alone.by_file.insert(tree.file(), tree.clone());
+            alone.next = alone.next.max(tree.base().saturating_add(clamp(tree.len())));
+        }
+        alone.trees.clone_from(&inner.shared);
+        alone
+    }
+
+    /// Shares the tree of a file of this registry, for good: registries apart begin with it, so that what was read from
+    /// it holds for all of them. To be called before there are any. `tree` comes from [`Sources::add`].
+    pub fn share(&self, tree: &Arc<Tree>) {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        if !inner.shared.iter().any(|known| known.file() == tree.file()) {
+            inner.shared.push(tree.clone());
+            inner.shared.sort_by_key(|tree| tree.base());
+        }
+    }
+
+    /// The shared tree of the file at a path, which counts as read from now on.
+    pub fn shared(&self, path: &str) -> Option<Arc<Tree>> {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let tree = inner.shared.iter().find(|tree| tree.source().path() == path).cloned()?;
+        inner.asked.insert(tree.file());
+        Some(tree)
+    }
+
+    /// Whether the file at a path is shared.
+    pub fn has_shared(&self, path: &str) -> bool {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.shared.iter().any(|tree| tree.source().path() == path)
+    }
+
+    /// Whether a file is shared.
+    pub fn is_shared(&self, file: FileId) -> bool {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.shared.iter().any(|tree| tree.file() == file)
     }
 
     /// Takes over everything in another registry, in its order, as if it had been registered here. `known` maps files
@@ -139,18 +194,24 @@ impl Sources {
         let other = std::mem::take(&mut *other.inner.write().unwrap_or_else(PoisonError::into_inner));
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         let mut moved = Moved { sources: Vec::with_capacity(other.sources.len()), trees: Vec::new() };
-        for source in other.sources {
-            moved.sources.push(inner.adopt_source(source, known));
+        for (place, source) in other.sources.into_iter().enumerate() {
+            let is_here = place < other.mirrored;
+            moved.sources.push(if is_here { source } else { inner.adopt_source(source, known) });
         }
         // Only the list of trees refers to them now, so that they are moved and not copied.
-        drop(other.by_file);
+        drop((other.by_file, other.shared));
         for tree in other.trees {
             let from = tree.file();
+            if (from.0 as usize) < other.mirrored {
+                moved.trees.push((from, tree));
+                continue;
+            }
             let Some(source) = moved.source(from).cloned() else { continue };
             let tree = inner.adopt_tree(tree, source);
             moved.trees.push((from, tree));
         }
         inner.hidden.extend(other.hidden.into_iter().map(|span| moved.span(span)));
+        inner.asked.extend(other.asked);
         moved
     }
 
@@ -300,8 +361,9 @@ impl Sources {
     /// Number of paths: a text made from a file is registered under the path of the file.
     pub fn paths(&self) -> usize {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        let paths: std::collections::HashSet<&str> =
-            inner.sources.iter().flatten().map(|source| source.path()).collect();
+        let is_unread = |id: FileId| inner.shared.iter().any(|tree| tree.file() == id) && !inner.asked.contains(&id);
+        let read = inner.sources.iter().flatten().filter(|source| !is_unread(source.id()));
+        let paths: HashSet<&str> = read.map(|source| source.path()).collect();
         paths.len()
     }
 
@@ -328,4 +390,49 @@ pub fn decode(bytes: &[u8]) -> (String, Option<(usize, &'static str)>) {
 /// The diagnostic for a problem found by [`decode`].
 pub fn encoding_problem(source: &Source, at: usize, what: &str) -> Diagnostic {
     Diagnostic::at(&rules::ENCODING, source.span(at, at + 1), what).hint("save the file as UTF-8")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::scalar::Flavor;
+    use crate::{Limits, yaml};
+
+    fn read(sources: &Sources, path: &str, text: &str) -> Arc<Tree> {
+        let source = sources.insert(path, text);
+        sources.add(yaml::parse(source, Flavor::Core, &Limits::default()))
+    }
+
+    #[test]
+    fn shared_files_are_the_same_in_all_registries() {
+        let trunk = Sources::new();
+        read(&trunk, "first.yaml", "a: 1\n");
+        let shared = read(&trunk, "shared.yaml", "b: [2, 3]\n");
+        trunk.share(&shared);
+        read(&trunk, "later.yaml", "c: 4\n");
+        let branches = [trunk.apart(), trunk.apart().apart()];
+        for (number, branch) in branches.iter().enumerate() {
+            let seen = branch.shared("shared.yaml").unwrap();
+            assert!(Arc::ptr_eq(&seen, &shared) && branch.is_shared(shared.file()));
+            assert!(branch.shared("first.yaml").is_none() && branch.get(FileId(0)).is_none());
+            let own = read(branch, &format!("own-{number}.yaml"), "d: 5\n");
+            // Numbers of nodes and files mean the same in both.
+            let item = shared.root().unwrap().get("b").unwrap();
+            assert_eq!(branch.node_span(item.number()), Some(item.span()));
+            assert_eq!(branch.node_span(own.root().unwrap().number()), own.root().map(|root| root.span()));
+        }
+        let places = trunk.len();
+        assert_eq!(trunk.paths(), 2, "nobody has asked for the shared file");
+        for (number, branch) in branches.iter().enumerate() {
+            let moved = trunk.adopt(branch, &HashMap::new());
+            assert_eq!(moved.source(shared.file()).map(|source| source.id()), Some(shared.file()));
+            // Places before the shared file are not taken over.
+            assert_eq!(trunk.len(), places + number + 1);
+            let own = trunk.known(&format!("own-{number}.yaml"), "d: 5\n").unwrap();
+            assert_eq!(own.id(), FileId(clamp(places + number)));
+        }
+        assert_eq!(trunk.paths(), 5);
+        assert_eq!(trunk.all().iter().filter(|source| source.path() == "shared.yaml").count(), 1);
+    }
 }

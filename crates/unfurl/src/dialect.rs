@@ -47,6 +47,7 @@ pub const DIALECT: Dialect = Dialect {
     renders: false,
     resolve,
     together: None,
+    prepare: Some(|session, _| crate::ensemble::service::share_types(session)),
     resuming: None,
     variants: Variants {
         noun: "environment",

@@ -44,6 +44,7 @@ pub const DIALECT: Dialect = Dialect {
     renders: false,
     resolve,
     together: Some(libraries::check),
+    prepare: Some(crate::load::built_in::share_profiles),
     resuming: None,
     variants: Variants::NONE,
     eval,
@@ -58,7 +59,7 @@ const SURE: u8 = 40;
 const UNSURE: u8 = 20;
 
 /// The key with the edition of a file.
-const VERSION: &str = "tosca_definitions_version";
+pub(crate) const VERSION: &str = "tosca_definitions_version";
 
 /// Keys of the root that hold the deployed service; a file without them is a library of types.
 const SERVICE: &[&str] = &["topology_template", "service_template"];

@@ -4,6 +4,7 @@
 //! finished import graph, without recursion.
 
 mod ahead;
+pub mod built_in;
 mod missing;
 mod places;
 mod profiles;
@@ -421,6 +422,7 @@ impl Loader<'_> {
             return *known;
         }
         let known = self.options.trees.get(embedded.path).cloned();
+        let known = known.or_else(|| self.session.sources.shared(embedded.path));
         let tree = match known {
             Some(tree) => tree,
             None => self.parse(embedded_source(self.session, embedded))?,

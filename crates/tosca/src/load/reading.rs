@@ -39,10 +39,15 @@ impl Reading<'_> {
         if self.role == Role::Root {
             return self.read(root, problems).map(Arc::new);
         }
-        let found = session.finding(&self.key(file, root), || {
+        let find = || {
             let mut problems = Problems::new();
             Found { entity: self.read(root, &mut problems).map(Arc::new), problems }
-        });
+        };
+        let key = self.key(file, root);
+        let found = match session.sources.is_shared(file) {
+            true => session.finding_in_shared(&key, find),
+            false => session.finding(&key, find),
+        };
         problems.absorb(&found.problems);
         found.entity.clone()
     }

@@ -178,7 +178,7 @@ impl Loader<'_> {
 }
 
 /// The version whose profile an edition is read with.
-fn standard(edition: Edition) -> Option<Version> {
+pub(super) fn standard(edition: Edition) -> Option<Version> {
     let standard = profile::VERSIONS.iter().find(|version| version.edition == edition.standard())?;
     Some(Version { edition, ..*standard })
 }

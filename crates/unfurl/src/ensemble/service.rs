@@ -71,6 +71,11 @@ const VERSIONS: &[&str] =
 const PROFILES: &[Embedded] =
     &[Embedded { path: "purlin:/unfurl/unfurl.yaml", text: include_str!("../../profiles/unfurl.yaml") }];
 
+/// Shares the built-in types among the ensembles of a repository.
+pub(crate) fn share_types(session: &Session) {
+    purlin_tosca::load::built_in::share_edition(session, edition::EXTENDED, PROFILES);
+}
+
 /// A map with one of these keys is an expression, unless another key in it prevents that.
 pub(crate) fn is_call(key: &str, keys: usize) -> bool {
     match key {

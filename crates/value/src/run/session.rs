@@ -312,6 +312,12 @@ impl Session {
         self.files.finding_of_trunk(about, find)
     }
 
+    /// The same for a finding about a shared file alone ([`purlin_syntax::Sources::share`]): its locations hold in all
+    /// branches.
+    pub fn finding_in_shared<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce() -> T) -> Arc<T> {
+        self.files.finding_of_trunk(about, find)
+    }
+
     /// The names in a folder, sorted, read once per run: for checks that look into a folder for each name in a file.
     /// Callers that must see files created by actions ask the world.
     pub fn listed(&self, folder: &str) -> Arc<Listing> {
