@@ -1,5 +1,7 @@
 //! From options and settings to a server that runs actions: which one, with what proof, and what may be sent to it.
 
+#![cfg_attr(not(feature = "net"), allow(dead_code))] // Without a network a server is only refused.
+
 use crate::invocation::Invocation;
 use crate::run_args::RemoteFlags;
 use crate::settings_remote::Remote;

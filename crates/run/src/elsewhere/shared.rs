@@ -144,10 +144,11 @@ impl Shared {
         let stop = || request.stop.level() != Level::Going;
         let note = self.store.remote_note(request.subject);
         let under_way = note.read().and_then(|text| self.under_way(&text, packed.action));
-        if request.is_cacheable && under_way.is_none() {
-            if let Some(done) = client.earlier(packed, &stop)? {
-                return Ok(Some(done));
-            }
+        if request.is_cacheable
+            && under_way.is_none()
+            && let Some(done) = client.earlier(packed, &stop)?
+        {
+            return Ok(Some(done));
         }
         if !self.terms.settings.executes {
             return Ok(None);
