@@ -49,8 +49,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// How often it has restarted; `None` if this is not its pod, or if it has not started yet.
-    pub(crate) fn instance(&self, pod: &Json) -> Option<i64> {
+    /// How often it has restarted, and whether it runs; `None` if this is not its pod, or if it has not started yet.
+    pub(crate) fn instance(&self, pod: &Json) -> Option<(i64, bool)> {
         let is_own = |key: &str, own: &str| pod.pointer(key).and_then(Json::as_str) == Some(own);
         if !is_own("/metadata/name", &self.pod) || !is_own("/metadata/namespace", &self.namespace) {
             return None;
@@ -58,8 +58,9 @@ impl Source {
         let keys = ["/status/initContainerStatuses", "/status/containerStatuses"].into_iter();
         let mut statuses = keys.filter_map(|key| pod.pointer(key).and_then(Json::as_array)).flatten();
         let own = statuses.find(|one| one.get("name").and_then(Json::as_str) == Some(self.container.as_str()))?;
-        let has_started = own.pointer("/state/running").is_some() || own.pointer("/state/terminated").is_some();
-        has_started.then(|| own.get("restartCount").and_then(Json::as_i64).unwrap_or(0))
+        let is_running = own.pointer("/state/running").is_some();
+        let has_started = is_running || own.pointer("/state/terminated").is_some();
+        has_started.then(|| (own.get("restartCount").and_then(Json::as_i64).unwrap_or(0), is_running))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::border::{Root, is_escape};
 use crate::bounded;
-use crate::fetch::Fetcher;
+use crate::fetch::{Fetcher, Logins};
 use crate::native::{self, HERE};
 use crate::seed::SeedSource;
 use cap_std::fs::File;
@@ -39,6 +39,8 @@ pub struct Permissions {
     pub frozen: bool,
     /// `--update`: entries of `purlin.lock` are looked up afresh and recorded again.
     pub update: bool,
+    /// Credentials for registries, which the user has stored.
+    pub logins: Logins,
 }
 
 /// The world of one run of the program.

@@ -107,6 +107,7 @@ impl Setup {
             offline: global.offline,
             frozen: false,
             update: global.update,
+            ..Permissions::default()
         };
         let (path, root) = (path.to_owned(), None);
         Ok(Setup {

@@ -139,7 +139,12 @@ impl<'r> Reading<'r> {
         let mut parts = Vec::new();
         for at in chosen {
             let Some(node) = project.nodes().get(*at) else { continue };
-            parts.push((node.id.clone(), self.part(invocation, project, *at, place)?));
+            match self.part(invocation, project, *at, place) {
+                Ok(part) => parts.push((node.id.clone(), part)),
+                // The others of several are shown.
+                Err(why) if chosen.len() > 1 => drop(writeln!(invocation.stderr, "warning: {why}")),
+                Err(why) => return Err(invocation.refuse(&why, Exit::Failed)),
+            }
         }
         let timeless = parts.iter().find(|(_, part)| matches!(part, Where::Here(_)));
         if let Some((id, _)) = timeless.filter(|_| self.since.is_some() || self.with_times) {
@@ -159,7 +164,7 @@ impl<'r> Reading<'r> {
         project: &dyn Project,
         at: usize,
         place: &Place,
-    ) -> Result<Where, Exit> {
+    ) -> Result<Where, String> {
         // An action that cannot be prepared has at least a log of its last run.
         let prepared = project.prepare(at);
         if let Ok(action) = &prepared {
@@ -176,9 +181,7 @@ impl<'r> Reading<'r> {
         }
         let id = project.nodes().get(at).map(|node| node.id.as_str()).unwrap_or_default();
         let why = prepared.err().map(|failure| failure.cause).filter(|cause| *cause != Cause::Unresolved);
-        let why = why.map_or_else(|| format!("`{id}` has not run yet"), |why| format!("`{id}` has no logs: {why}"));
-        let _ = writeln!(invocation.stderr, "error: {why}");
-        Err(Exit::Failed)
+        Err(why.map_or_else(|| format!("`{id}` has not run yet"), |why| format!("`{id}` has no logs: {why}")))
     }
 
     /// What the server is asked for.

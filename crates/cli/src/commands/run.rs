@@ -58,6 +58,9 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags, after:
     if kind == Kind::Run && flags.nodes.is_empty() {
         return Err(cx.usage("name the Run actions to run; `*` means all of them"));
     }
+    if after.logs && flags.output == AnswerFormat::Json {
+        return Err(cx.usage("`--logs` prints lines of text; leave out `-o json`, or use `purlin dev --logs -o json`"));
+    }
     choose_builder(cx.invocation, flags.builder.as_deref());
     let (session, mut request, row) = detected(cx, kind.name(), &flags.path, &flags.target)?;
     let remote = cx.remote(&flags.remote)?;

@@ -5,12 +5,14 @@ mod connected;
 mod dependency;
 mod packages;
 mod print;
+mod registry;
 mod releases;
 mod repositories;
 mod shown;
 
 use super::{Personality, split_flag};
 use crate::disk::Permissions;
+use crate::fetch::Logins;
 use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::project::{Setup, open_session};
@@ -47,6 +49,8 @@ pub const HELM: Personality = Personality {
         ("create NAME", "start a chart"),
         ("package CHART…", "make archives of charts"),
         ("pull CHART…", "download charts"),
+        ("push ARCHIVE oci://HOST/PATH", "put a chart into a registry"),
+        ("registry login|logout HOST", "store or remove credentials for a registry"),
         ("repo add|list|update|remove|index", "Helm's list of repositories"),
         ("search repo [KEYWORD]", "search the indexes of repositories"),
         ("env", "where Helm keeps its files"),
@@ -83,7 +87,7 @@ pub const HELM: Personality = Personality {
         ("    --repository-config FILE", "dependency: names of repositories, as Helm keeps them"),
         ("refused", "--validate, --dry-run=server, --verify, --repo, --devel"),
     ],
-    refused: &["completion", "plugin", "push", "registry", "verify"],
+    refused: &["completion", "plugin", "verify"],
     run,
 };
 
@@ -110,6 +114,8 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
         "search" => repositories::search(invocation, rest),
         "create" => packages::create(invocation, rest),
         "env" => packages::env(invocation, rest),
+        "push" => registry::push(invocation, rest),
+        "registry" => registry::registry(invocation, rest),
         "version" => run_version(invocation, rest, helm),
         other => Err(super::unknown(invocation, &HELM, other)),
     }
@@ -153,6 +159,7 @@ struct Parsed {
     with_subcharts: bool,
     dependency_update: bool,
     hosts: Vec<String>,
+    logins: Logins,
 }
 
 /// Flags that take a value and are accepted without effect on rendering.
@@ -351,7 +358,8 @@ fn session_with(
     parsed.options.values = parsed.files.iter().map(|file| (full(file), file.clone())).collect();
     parsed.options.here = native::world_text(&cwd);
     let mut setup = Setup::of(chart);
-    setup.permissions = Permissions { paths: named, hosts: hosts.to_vec(), ..Permissions::default() };
+    let logins = parsed.logins.clone();
+    setup.permissions = Permissions { paths: named, hosts: hosts.to_vec(), logins, ..Permissions::default() };
     // As in Helm, each run generates new secrets.
     (setup.seed, setup.usual_seed) = (parsed.seed, SeedSource::Fresh);
     if !named::exists(&cwd.join(chart)) {

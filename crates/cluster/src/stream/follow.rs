@@ -99,11 +99,12 @@ impl Followed<'_> {
         let found: Vec<Source> = pods.iter().flat_map(sources).filter(|one| (self.wish.is_meant)(one)).collect();
         self.containers.retain(|source, one| one.stream.is_some() || found.contains(source));
         for source in found {
-            let Some(instance) = pods.iter().find_map(|pod| source.instance(pod)) else { continue };
+            let Some((instance, is_running)) = pods.iter().find_map(|pod| source.instance(pod)) else { continue };
             let is_known = self.containers.get(&source).map(|one| (one.instance, one.stream.is_some(), one.is_read));
             let gap = match is_known {
                 Some((_, true, _)) => continue,
-                Some((known, _, true)) if known == instance => continue,
+                // The log of a container that still runs ends when its file is replaced.
+                Some((known, _, true)) if known == instance && !is_running => continue,
                 // It restarted twice since: what the one between printed is only in the previous log.
                 Some((known, _, is_read)) => instance > known + i64::from(is_read),
                 None => false,

@@ -27,14 +27,16 @@ pub(super) struct Answer {
 /// A request: an address with headers.
 #[derive(Clone, Copy)]
 pub(super) struct Ask<'a> {
+    pub(super) method: &'static str,
     pub(super) address: &'a str,
     pub(super) headers: &'a [(&'a str, String)],
+    pub(super) body: Option<&'a [u8]>,
 }
 
 /// Sends requests; tests have an implementation of their own.
 pub(super) trait Web {
     /// One request, no redirects. The body is cut off after `most` bytes.
-    fn get(&self, ask: Ask<'_>, most: u64, time: Duration) -> Result<Answer, WorldError>;
+    fn send(&self, ask: Ask<'_>, most: u64, time: Duration) -> Result<Answer, WorldError>;
 
     /// Refuses a host whose name leads to a machine that was not allowed, before another program connects to it.
     fn check_machines(&self, _address: &RemoteAddress) -> Result<(), WorldError> {
@@ -74,7 +76,8 @@ pub(super) fn ask(
         let left = LONGEST.checked_sub(start.elapsed()).ok_or_else(|| failed("it took too long"))?;
         let is_first = (&address.host, address.port) == (&first.host, first.port);
         let headers = if is_first { headers } else { &[] };
-        let answer = web.get(Ask { address: &address.full, headers }, most, left)?;
+        let ask = Ask { method: "GET", address: &address.full, headers, body: None };
+        let answer = web.send(ask, most, left)?;
         match (answer.status, &answer.location) {
             (200, _) if answer.body.len() as u64 > most => {
                 return Err(WorldError::TooLarge(format!("has more than the {most} bytes allowed")));
@@ -128,7 +131,7 @@ mod tests {
     }
 
     impl Web for Fake {
-        fn get(&self, ask: Ask<'_>, most: u64, _time: Duration) -> Result<Answer, WorldError> {
+        fn send(&self, ask: Ask<'_>, most: u64, _time: Duration) -> Result<Answer, WorldError> {
             self.asked.lock().unwrap().push(ask.address.to_owned());
             let (_, status, text) = self.pages.iter().find(|(page, ..)| *page == ask.address).unwrap();
             let location = (*status >= 300 && *status < 400).then(|| (*text).to_owned());

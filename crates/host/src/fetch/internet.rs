@@ -22,7 +22,7 @@ impl Internet {
 }
 
 impl Web for Internet {
-    fn get(&self, ask: Ask<'_>, most: u64, time: Duration) -> Result<Answer, WorldError> {
+    fn send(&self, ask: Ask<'_>, most: u64, time: Duration) -> Result<Answer, WorldError> {
         let config = ureq::Agent::config_builder()
             .https_only(!ask.address.to_ascii_lowercase().starts_with("http:"))
             .max_redirects(0)
@@ -35,9 +35,15 @@ impl Web for Internet {
             .build();
         let resolver = Checked { allowed: self.allowed.clone(), inner: DefaultResolver::default() };
         let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), resolver);
-        let request =
-            ask.headers.iter().fold(agent.get(ask.address), |request, (name, value)| request.header(*name, value));
-        let mut response = request.call().map_err(|error| told(&error))?;
+        let request = ureq::http::Request::builder().method(ask.method).uri(ask.address);
+        let request = ask.headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+        // The client's message could repeat a header, so it is not shown.
+        let unusable = |_| failed("a header is not valid");
+        let sent = match ask.body {
+            Some(body) => agent.run(request.body(body).map_err(unusable)?),
+            None => agent.run(request.body(()).map_err(unusable)?),
+        };
+        let mut response = sent.map_err(|error| told(&error))?;
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let (location, challenge, next) = (header("location"), header("www-authenticate"), header("link"));
         let status = response.status().as_u16();

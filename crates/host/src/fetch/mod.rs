@@ -16,6 +16,8 @@ mod internet;
 #[path = "no_net.rs"]
 mod internet;
 mod ledger;
+mod login;
+mod push;
 mod registry;
 mod revision;
 mod unpack;
@@ -29,8 +31,10 @@ pub use history::{Authored, History};
 use https::Web;
 use internet::Internet;
 use ledger::Ledger;
+pub use login::Logins;
 use purlin_value::lock::{Locked, is_commit};
 use purlin_value::world::{Fetched, Remote, WorldError};
+pub use push::{Artifact, Registries};
 pub use revision::lay_out;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -53,6 +57,7 @@ pub(crate) struct Fetcher {
     exec: bool,
     frozen: bool,
     update: bool,
+    logins: Logins,
     max_file: u64,
     ledger: Ledger,
     /// Fetches of this run: nothing is requested twice, and reading there is allowed.
@@ -90,6 +95,7 @@ impl Fetcher {
             exec: permissions.exec,
             frozen: permissions.frozen,
             update: permissions.update,
+            logins: permissions.logins.clone(),
             max_file,
             done: Mutex::default(),
             settled: Mutex::default(),
@@ -349,7 +355,7 @@ mod tests {
     struct Echo;
 
     impl Web for Echo {
-        fn get(&self, ask: Ask<'_>, _most: u64, _time: Duration) -> Result<Answer, WorldError> {
+        fn send(&self, ask: Ask<'_>, _most: u64, _time: Duration) -> Result<Answer, WorldError> {
             let body = ask.address.as_bytes().to_vec();
             Ok(Answer { status: 200, location: None, challenge: None, next: None, body })
         }

@@ -15,7 +15,7 @@ impl Internet {
 }
 
 impl Web for Internet {
-    fn get(&self, _ask: Ask<'_>, _most: u64, _time: Duration) -> Result<Answer, WorldError> {
+    fn send(&self, _ask: Ask<'_>, _most: u64, _time: Duration) -> Result<Answer, WorldError> {
         Err(failed("this build has no network support; build it with the feature `net`"))
     }
 }

@@ -3,6 +3,7 @@
 use super::Fetcher;
 use super::address::{Address, RemoteAddress, parse};
 use super::https::{Answer, absolute, ask, failed};
+use super::login::authorization;
 use super::unpack::hash_bytes;
 use purlin_charts::json;
 use purlin_value::world::{Fetched, WorldError};
@@ -18,14 +19,14 @@ const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json";
 const MOST_PAGES: usize = 100;
 
 /// A repository of a registry.
-struct Repository<'a> {
+pub(super) struct Repository<'a> {
     /// `HOST[:PORT]`
-    place: &'a str,
-    path: &'a str,
+    pub(super) place: &'a str,
+    pub(super) path: &'a str,
 }
 
 impl<'a> Repository<'a> {
-    fn of(address: &'a str) -> Result<Self, WorldError> {
+    pub(super) fn of(address: &'a str) -> Result<Self, WorldError> {
         let rest = address.strip_prefix("oci://").unwrap_or(address);
         let (place, path) = rest.split_once('/').unwrap_or((rest, ""));
         let is_tame = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
@@ -94,7 +95,7 @@ impl Fetcher {
         }
     }
 
-    /// Requests a page of a registry, anonymously if it requires a token.
+    /// Requests a page of a registry, with the user's credentials if it asks for some and there are any.
     fn ask_registry(&self, repository: &Repository<'_>, page: &str, accept: &str) -> Result<Answer, WorldError> {
         let Address::Remote(address) = parse(page)? else { return Err(failed("it is not the address of a registry")) };
         let mut headers = vec![("accept", accept.to_owned())];
@@ -102,37 +103,20 @@ impl Fetcher {
         if answer.status == 401
             && let Some(challenge) = answer.challenge.as_deref()
         {
-            headers.push(("authorization", format!("Bearer {}", self.token(challenge, repository.path)?)));
+            let scope = format!("repository:{}:pull", repository.path);
+            let get = |address: &RemoteAddress, headers: &[(&str, String)]| {
+                ask(&*self.web, &self.allowed, address, headers, self.max_file)
+            };
+            let proof = authorization(challenge, &scope, self.logins.of(repository.place), &get)?;
+            headers.push(("authorization", proof));
             answer = ask(&*self.web, &self.allowed, &address, &headers, self.max_file)?;
         }
         match answer.status {
             200 => Ok(answer),
-            401 | 403 => Err(failed("the registry wants credentials, which are not supported")),
+            401 | 403 => Err(failed("the registry wants credentials; `purlin helm registry login HOST` stores them")),
             404 => Err(failed("the registry does not have it")),
             status => Err(failed(format!("the registry answered with status {status}"))),
         }
-    }
-
-    /// An anonymous token, from the server that the registry names.
-    fn token(&self, challenge: &str, path: &str) -> Result<String, WorldError> {
-        let field = |name: &str| {
-            let rest = challenge.split_once(&format!("{name}=\""))?.1;
-            rest.split_once('"').map(|(value, _)| value.to_owned())
-        };
-        let unknown = || failed("the registry wants credentials, which are not supported");
-        let realm = field("realm").filter(|_| challenge.starts_with("Bearer ")).ok_or_else(unknown)?;
-        let scope = field("scope").unwrap_or_else(|| format!("repository:{path}:pull"));
-        let service = field("service").map(|service| format!("&service={service}")).unwrap_or_default();
-        let Address::Remote(address) = parse(&format!("{realm}?scope={scope}{service}"))? else {
-            return Err(unknown());
-        };
-        let answer = ask(&*self.web, &self.allowed, &address, &[], self.max_file)?;
-        if answer.status != 200 {
-            return Err(unknown());
-        }
-        let token = parsed(&answer.body)?;
-        let text = token.get("token").or_else(|| token.get("access_token")).and_then(Value::as_str);
-        text.map(str::to_owned).ok_or_else(unknown)
     }
 }
 

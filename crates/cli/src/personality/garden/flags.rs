@@ -23,8 +23,20 @@ const WITHOUT_EFFECT: &[&str] = &[
 ];
 
 /// Unsupported options of Garden.
-const UNSUPPORTED: &[&str] =
-    &["dev", "dev-mode", "include-project", "module", "port", "sync", "filter-actions", "w", "watch"];
+const UNSUPPORTED: &[&str] = &[
+    "cmd",
+    "dev",
+    "dev-mode",
+    "filter-actions",
+    "format",
+    "ids",
+    "include-project",
+    "module",
+    "port",
+    "sync",
+    "w",
+    "watch",
+];
 
 const LISTS: &[&str] = &["get actions", "get builds", "get deploys", "get runs", "get tests"];
 

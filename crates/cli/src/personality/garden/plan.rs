@@ -28,7 +28,10 @@ pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format
     let chosen: Vec<usize> = chosen.into_iter().filter(|at| !skipped.contains(at)).collect();
     let place = Place::new(invocation, &project.root())?;
     let options = Options { jobs: usual_jobs(), force: flags.force, ..Options::default() };
-    let steps = plan(&project, &place.store, &place.stop, (&chosen, None), &options);
+    let mut steps = plan(&project, &place.store, &place.stop, (&chosen, None), &options);
+    let ids: Vec<&str> =
+        skipped.iter().filter_map(|at| project.nodes().get(*at)).map(|node| node.id.as_str()).collect();
+    steps.retain(|step| !ids.contains(&step.id.as_str()));
     let text = match format {
         Format::Plain => to_text(&steps),
         Format::Json | Format::Yaml => to_json(&steps),

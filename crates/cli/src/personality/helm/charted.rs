@@ -2,9 +2,11 @@
 
 use super::super::arguments::{Arguments, Takes};
 use super::connected::Homes;
+use super::registry::logins;
 use super::repositories::{Known, known_repositories};
 use super::{Parsed, fail};
 use crate::disk::Permissions;
+use crate::fetch::Logins;
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use purlin_charts::edition::Helm;
@@ -124,6 +126,7 @@ pub(super) fn open(
         }
         false => {
             let source = Source::of(invocation, flags, (reference, before))?;
+            parsed.logins = source.logins.clone();
             super::session_with(invocation, ".", &source.hosts, &mut parsed)
                 .and_then(|(session, _)| fetch(invocation, session, &source, before))
         }
@@ -132,12 +135,21 @@ pub(super) fn open(
     opened
 }
 
+impl Source {
+    /// A session that may fetch it.
+    pub(super) fn session(&self, invocation: &mut Invocation<'_>) -> Result<Session, Exit> {
+        fetching(invocation, &self.hosts, &self.logins)
+    }
+}
+
 /// A chart that is somewhere else.
 pub(super) struct Source {
     place: Place,
     version: String,
     /// The servers that the user named.
     pub(super) hosts: Vec<String>,
+    /// Credentials for registries.
+    logins: Logins,
 }
 
 enum Place {
@@ -171,7 +183,8 @@ impl Source {
             None => String::new(),
         };
         let is_plain = flags.switch("plain-http");
-        let source = |place: Place, hosts: Vec<String>| Source { place, version, hosts };
+        let logins = logins(invocation, &Homes::of(invocation, flags).registry);
+        let source = |place: Place, hosts: Vec<String>| Source { place, version, hosts, logins };
         if reference.starts_with("oci://") {
             hosts.extend(host_of(reference, is_plain));
             return Ok(source(Place::Registry(reference.to_owned()), hosts));
@@ -326,8 +339,9 @@ fn entry(
 }
 
 /// A session for fetching that reads no project.
-pub(super) fn fetching(invocation: &mut Invocation<'_>, hosts: &[String]) -> Result<Session, Exit> {
+pub(super) fn fetching(invocation: &mut Invocation<'_>, hosts: &[String], logins: &Logins) -> Result<Session, Exit> {
     let mut setup = Setup::of(".");
-    setup.permissions = Permissions { hosts: hosts.to_vec(), frozen: true, update: true, ..Permissions::default() };
+    let (hosts, logins) = (hosts.to_vec(), logins.clone());
+    setup.permissions = Permissions { hosts, logins, frozen: true, update: true, ..Permissions::default() };
     open_session(invocation, &setup).map(|(session, _)| session)
 }

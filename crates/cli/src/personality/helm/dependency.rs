@@ -1,6 +1,9 @@
 //! `helm dependency list|build|update`: charts from folders, repositories and registries into `charts/`, through the
 //! one fetcher.
 
+use super::super::arguments::Arguments;
+use super::connected::Homes;
+use super::registry::logins;
 use crate::border::{remove_file_below, write_below};
 use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
@@ -26,6 +29,7 @@ struct Parsed {
     hosts: Vec<String>,
     offline: bool,
     repositories: Option<String>,
+    registry: Option<String>,
 }
 
 /// Runs one of the commands.
@@ -113,7 +117,8 @@ fn parse(args: &[String]) -> Result<Parsed, String> {
             // Indexes are always fetched afresh, `--plain-http` is `--allow-net http://HOST`.
             "skip-refresh" | "debug" => {}
             "plain-http" => return Err("`--plain-http` is not supported: use `--allow-net http://HOST`".to_owned()),
-            "max-col-width" | "keyring" | "repository-cache" | "registry-config" => drop(value()?),
+            "registry-config" => parsed.registry = Some(value()?),
+            "max-col-width" | "keyring" | "repository-cache" => drop(value()?),
             _ => return Err(format!("unknown flag: {arg}")),
         }
     }
@@ -128,7 +133,12 @@ fn open(invocation: &mut Invocation<'_>, parsed: &Parsed) -> Result<(Session, St
     }
     let mut setup = Setup::of(chart);
     let named = parsed.repositories.iter().map(|file| invocation.cwd.join(file)).collect();
+    let registry = match &parsed.registry {
+        Some(file) => invocation.cwd.join(file),
+        None => Homes::of(invocation, &Arguments::default()).registry,
+    };
     setup.permissions = Permissions {
+        logins: logins(invocation, &registry),
         hosts: parsed.hosts.clone(),
         offline: parsed.offline,
         frozen: true,

@@ -1,7 +1,7 @@
 //! `helm package`, `pull`, `repo index` and `env`: archives of charts, and where Helm keeps its files.
 
 use super::super::arguments::{Arguments, Takes};
-use super::charted::{self, CHART, Source, fetched, fetching};
+use super::charted::{self, CHART, Source, fetched};
 use super::connected::{Homes, arguments};
 use super::print::{json, yaml};
 use super::{fail, repositories};
@@ -90,7 +90,7 @@ pub(super) fn pull(invocation: &mut Invocation<'_>, args: &[String]) -> Result<E
     }
     for reference in &flags.words {
         let source = Source::of(invocation, &flags, (reference, ""))?;
-        let session = fetching(invocation, &source.hosts)?;
+        let session = source.session(invocation)?;
         let path = fetched(&session, &source).map_err(|(message, exit)| {
             fail(invocation, &message);
             exit

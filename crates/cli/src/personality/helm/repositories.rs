@@ -6,6 +6,7 @@ use super::connected::{Homes, arguments};
 use super::print::{Form, row, table, yaml};
 use super::{fail, shown};
 use crate::border::write_atomically;
+use crate::fetch::Logins;
 use crate::invocation::{Exit, Invocation};
 use purlin_charts::release::written;
 use purlin_charts::repository::{index_address, sort_newest_first};
@@ -163,7 +164,7 @@ fn fetch_index(
 ) -> Result<(), (String, Exit)> {
     let mut hosts = flags.list("allow-net").to_vec();
     hosts.extend(host_of(&one.url, false));
-    let session = fetching(invocation, &hosts).map_err(|exit| (String::new(), exit))?;
+    let session = fetching(invocation, &hosts, &Logins::default()).map_err(|exit| (String::new(), exit))?;
     let address = index_address(&one.url);
     let found = session.world.fetch(&Remote::File { address }).map_err(|error| {
         let exit =

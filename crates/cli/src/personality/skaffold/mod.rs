@@ -174,6 +174,7 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<O
         offline: flags.text("sync-remote-cache") == Some("never"),
         frozen: false,
         update: false,
+        ..Permissions::default()
     };
     let (session, _) = open_session(invocation, &setup)?;
     let cluster = surroundings::cluster(invocation, flags.text("kube-context"), flags.text("kubeconfig"));
