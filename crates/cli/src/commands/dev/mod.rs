@@ -41,11 +41,13 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &DevFlags) -> Result<Exit, Ex
     let mut cause = Cause::default();
     let mut is_first = true;
     loop {
-        if let Err(Exit::Usage) = dev.round(cx, flags, &mut watch, &cause)
+        // A mistake in a file is waited for; a wrong command line, or a folder without a project, is not.
+        if let Err(exit) = dev.round(cx, flags, &mut watch, &cause)
             && is_first
+            && (exit == Exit::Usage || watch.len() == 0)
         {
             dev.leave_nothing(cx.invocation);
-            return Err(Exit::Usage);
+            return Err(exit);
         }
         if !cause.again.is_empty() {
             // What uses the outputs of an action that ran again may be affected.
