@@ -163,7 +163,7 @@ fn answer(folder: &Path, settings: &Json) -> Json {
     let stored = settings.get("job") == Some(&Json::Bool(false));
     let which = if stored { Instances::Stored } else { Instances::Planned };
     let ensemble = ensemble::open_with(&session, &Request::of("."), which);
-    let refused = ensemble.as_ref().is_some_and(|ensemble| check::findings(&session, ensemble).refused);
+    let refused = ensemble.as_ref().is_some_and(|ensemble| !check::findings(&session, ensemble).refusals.is_empty());
     let problems: Vec<Diagnostic> =
         session.sink.take().into_iter().filter(|problem| fatal(&session, problem)).collect();
     let message = || problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ");
@@ -226,7 +226,7 @@ fn dry_job(folder: &Path, settings: &Json) -> Option<Json> {
     job.drop_skipped();
     let report: Json = serde_json::from_str(&job.json_summary(0.0)).ok()?;
     session.sink.take();
-    if check::findings(&session, &job.ensemble).refused {
+    if !check::findings(&session, &job.ensemble).refusals.is_empty() {
         return None;
     }
     let ours = unless_output_fails(replaced(shown(&session, &job.ensemble, settings), session.world.root()));

@@ -112,11 +112,11 @@ impl Linker<'_> {
         }
     }
 
-    /// Whether a requirement definition of TOSCA 2.0 names a capability of the node type that it requires. A
+    /// Whether a requirement definition of TOSCA 2.0 or Unfurl names a capability of the node type that it requires. A
     /// definition without a node type has that of the definition it refines.
     fn is_capability_name(&self, definition: &Entity, owner: Option<&Entity>, name: &Text) -> bool {
         if definition.kind != entities::REQUIREMENT_DEFINITION
-            || !definition.edition.is_2()
+            || !(definition.edition.is_2() || definition.edition.is_extended())
             || self.names.find(name.span.file, entities::CAPABILITY_TYPE, &name.text).is_some()
         {
             return false;

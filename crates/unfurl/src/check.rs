@@ -2,6 +2,7 @@
 
 use crate::ensemble::Ensemble;
 use crate::ensemble::report::{self, span_of};
+use crate::ensemble::service::Service;
 use crate::error::Error;
 use crate::eval::form::{self, Expr, Form};
 use crate::functions;
@@ -25,8 +26,8 @@ use std::collections::HashSet;
 pub struct Findings {
     /// Locations of errors.
     pub errors: Vec<Span>,
-    /// Whether one of TOSCA's functions is used in a way that Unfurl rejects before it evaluates anything.
-    pub refused: bool,
+    /// Uses of TOSCA's functions that Unfurl rejects before it evaluates anything.
+    pub refusals: Vec<Diagnostic>,
 }
 
 /// Checks every expression of an ensemble. Problems go to the session's sink; returns the locations of errors.
@@ -40,6 +41,7 @@ pub fn findings(session: &Session, ensemble: &Ensemble) -> Findings {
     let tree = &ensemble.tree;
     let mut checker = Checker::new(session, tree);
     for id in tree.ids() {
+        checker.service = Some(ensemble.service_at(tree.topology_index(id)));
         checker.node = Some(if tree.node(id).kind == NodeKind::Values { tree.topology_of(id).root } else { id });
         if tree.node(id).shadow.is_some() {
             continue; // its values are those of the node that stands for it
@@ -54,9 +56,15 @@ pub fn findings(session: &Session, ensemble: &Ensemble) -> Findings {
             checker.attribute(name, attribute);
         }
     }
+    checker.service = Some(&ensemble.service);
     checker.operations(ensemble);
     checker.decorators(ensemble);
-    Findings { errors: checker.errors.take(), refused: checker.refused.get() }
+    Findings { errors: checker.errors.take(), refusals: checker.refusals.take() }
+}
+
+/// What Unfurl rejects while it reads the service template, and nothing else.
+pub fn refusals(session: &Session, ensemble: &Ensemble) -> Vec<Diagnostic> {
+    session.sink.apart(|| findings(session, ensemble)).0.refusals
 }
 
 /// Problems of an expression that is queried on an instance: warnings, since it is evaluated anyway.
@@ -72,12 +80,16 @@ struct Checker<'c> {
     tree: &'c Tree,
     variables: Vec<EcoString>,
     node: Option<NodeId>,
+    /// The service that names belong to; none while an expression is queried.
+    service: Option<&'c Service>,
     /// Whether the expression is evaluated in spite of findings.
     asked: bool,
     /// Whether Unfurl checks TOSCA's functions here while it reads the service template, where they are the whole
     /// value.
     is_read: bool,
     errors: RefCell<Vec<Span>>,
+    refusals: RefCell<Vec<Diagnostic>>,
+    /// Whether the next problem is a refusal.
     refused: Cell<bool>,
 }
 
@@ -98,9 +110,11 @@ impl<'c> Checker<'c> {
             tree,
             variables: Vec::new(),
             node: None,
+            service: None,
             asked: false,
             is_read: false,
             errors: RefCell::default(),
+            refusals: RefCell::default(),
             refused: Cell::new(false),
         }
     }
@@ -108,6 +122,7 @@ impl<'c> Checker<'c> {
 
 impl Checker<'_> {
     fn say(&self, rule: &'static Rule, raw: &Val, at: Option<Range>, message: impl Into<Message>, hint: Option<Hint>) {
+        let refuses = self.refused.replace(false);
         let mut diagnostic = Diagnostic::nowhere(rule, message).maybe_hint(hint);
         let whole = span_of(self.session, raw.origin);
         let part = match (whole, at, raw.as_str()) {
@@ -121,6 +136,9 @@ impl Checker<'_> {
                 return;
             }
             diagnostic = diagnostic.warning();
+        }
+        if refuses && diagnostic.is_error() {
+            self.refusals.borrow_mut().push(diagnostic.clone());
         }
         if diagnostic.is_error() {
             self.errors.borrow_mut().extend(whole);
@@ -427,6 +445,10 @@ impl Checker<'_> {
             }
             "SELF" | "HOST" | "SOURCE" | "TARGET" | "ORCHESTRATOR" | "OPERATION_HOST" => {}
             other if self.tree.find(self.here(), other).or_else(|| self.of_type(other)).is_none() => {
+                // Templates are looked up when the service template is read; its instances may have other names.
+                if self.is_template(other) {
+                    return;
+                }
                 refuse(whole);
                 return self.no_instance(entity, other, None);
             }
@@ -475,6 +497,21 @@ impl Checker<'_> {
         nodes.find(|id| self.tree.node(*id).types.iter().any(|known| known == name))
     }
 
+    /// Whether a template has a name that no instance has.
+    fn is_template(&self, name: &str) -> bool {
+        let is_of_service = |service: &Service| service.topology.nodes.contains_key(name);
+        self.service.is_some_and(is_of_service) || self.first_of_template(name).is_some()
+    }
+
+    fn first_of_template(&self, name: &str) -> Option<&EcoString> {
+        let mut named = self.tree.named_in(self.here());
+        named.find(|(_, id)| self.tree.node(*id).template == name).map(|(name, _)| name)
+    }
+
+    fn instance_of(&self, template: &str) -> Option<Hint> {
+        self.first_of_template(template).map(|name| Hint::meant(template, name.as_str()))
+    }
+
     fn no_instance(&self, raw: &Val, name: &str, at: Option<Range>) {
         let names = self.tree.named_in(self.here()).map(|(name, _)| name.as_str());
         let hint = purlin_syntax::suggest::did_you_mean(name, names);
@@ -510,6 +547,10 @@ impl Checker<'_> {
         }
         let Some((Segment { key: Key::Name(name), at, .. }, rest)) = query.segments.split_first() else { return };
         let Some(id) = self.tree.find(self.here(), name) else {
+            if self.is_template(name) {
+                let message = format!("no instance is called `{name}`, so this is null");
+                return self.say(&rules::SUSPICIOUS, raw, Some(*at), message, self.instance_of(name));
+            }
             return self.no_instance(raw, name, Some(*at));
         };
         if let Some(Segment { key: Key::Name(key), at, .. }) = rest.first()

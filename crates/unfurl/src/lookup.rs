@@ -167,7 +167,16 @@ impl<'a> Lookup<'a> {
             "TARGET" if node.kind == NodeKind::Relationship => target(self.tree, self.here),
             "HOST" if self.tree.node(owner).kind == NodeKind::Node => self.host(owner, declares)?,
             "HOST" | "SOURCE" | "TARGET" | "ORCHESTRATOR" | "OPERATION_HOST" => None,
-            name => self.tree.find(self.here, name).or_else(|| self.of_type(name)),
+            name => self.tree.find(self.here, name).or_else(|| self.of_template(name)).or_else(|| self.of_type(name)),
+        })
+    }
+
+    /// The first instance of a template, which may have another name.
+    fn of_template(&self, name: &str) -> Option<NodeId> {
+        let mut nodes = self.tree.named_in(self.here).map(|(_, id)| id);
+        nodes.find(|id| {
+            let node = self.tree.node(*id);
+            node.kind == NodeKind::Node && node.template == name
         })
     }
 

@@ -48,7 +48,8 @@ impl EnsembleDeploy {
             if !(is_sound && is_planned && is_possible) {
                 return Err(problems(session, "its operations cannot be run"));
             }
-            let count = job.sift();
+            job.sift();
+            let count = job.pending();
             work(session, job, count)
         })
     }

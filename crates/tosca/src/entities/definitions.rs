@@ -208,7 +208,8 @@ pub(super) const INTERFACE_DEFINITION_ROW: Entity = entity(
         extension("inputs", shapes::PARAMETERS, "Inputs of all its operations, or values for them.").merge(ByName),
         extension("outputs", shapes::ALIASES, "Outputs of all its operations."),
         extension("implementation", Shape::Any, "What carries out its operations.").merge(Fallback),
-        extension("requirements", shapes::ALIASES, "What its operations need to run."),
+        extension("requirements", Shape::ListOf(&Shape::Text), "Types of connections that its operations need.")
+            .merge(Append),
         OPERATIONS.since(V1_3),
         field("notifications", Shape::Map(NOTIFICATION_DEFINITION), "What it tells.").merge(ByName).since(V1_3),
     ]],

@@ -186,7 +186,7 @@ pub(super) const INTERFACE_ASSIGNMENT_ROW: Entity = entity(
         extension("metadata", shapes::METADATA, "Notes for tools."),
         extension("outputs", shapes::ALIASES, "Outputs of all its operations."),
         extension("implementation", Shape::Any, "What carries out its operations."),
-        extension("requirements", shapes::ALIASES, "What its operations need to run."),
+        extension("requirements", Shape::ListOf(&Shape::Text), "Types of connections that its operations need."),
     ]],
 )
 .rest(OPERATIONS.until(V2_0).except(V1_3));

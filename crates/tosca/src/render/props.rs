@@ -310,7 +310,7 @@ impl Renderer<'_> {
             let given = if definition.slot("value").is_some() { Given::Assigned } else { Given::Default };
             let Some(value) = definition.value("value").or(definition.value("default")) else { continue };
             let at = definition.place(if given == Given::Assigned { "value" } else { "default" });
-            let value = self.checker().value(value, definition, at);
+            let value = self.checker().holding(Stance::Input).value(value, definition, at);
             self.topology
                 .outputs
                 .insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });

@@ -1,7 +1,7 @@
 //! The tree of instances, from a rendered service and the status that is stored in the manifest.
 
 use super::manifest::{Manifest, standing_node};
-use super::nested;
+use super::nested::{self, MADE};
 use super::places::Reading;
 use super::select::{self, External, Found, SELECT, Wanted};
 use super::service::{Service, from_tosca, is_open_node};
@@ -144,10 +144,11 @@ pub(super) fn build(
     let stored = stored_instances(&manifest.document);
     let mut builder = Builder::new(session, manifest, service, inputs, which, tree, root, stored);
     builder.externals = externals;
-    builder.nodes();
     builder.connections();
+    builder.nodes();
     builder.values();
-    let named = standing_node(&manifest.document);
+    let made = service.topology.nodes.contains_key(MADE).then_some(MADE);
+    let named = standing_node(&manifest.document).or(made);
     let standing = named.and_then(|name| builder.tree.by_name(name));
     builder.tree.set_substitution_node(root, standing, None);
     builder.priorities(named);
@@ -247,7 +248,8 @@ impl<'a> Builder<'a> {
         self.add_stored();
         let mut visited = vec![false; service.topology.nodes.len()];
         for (index, (_, node)) in service.topology.nodes.iter().enumerate() {
-            if !node.template.texts("directives").iter().any(|word| word.text == VIRTUAL) {
+            let is_virtual = node.template.texts("directives").iter().any(|word| word.text == VIRTUAL);
+            if !is_virtual && self.is_connected(node) {
                 self.add_with_targets(index, &mut visited);
             }
         }
@@ -259,6 +261,27 @@ impl<'a> Builder<'a> {
         for (index, owner) in std::mem::take(&mut self.further) {
             self.relationships(index, owner);
         }
+    }
+
+    /// Whether connections exist that a node's interfaces require. A node without them is not made, unless another one
+    /// requires it.
+    fn is_connected(&self, node: &topology::Node) -> bool {
+        let model = &self.service.model;
+        let full = |name: &Text| match model.find(entities::RELATIONSHIP_TYPE, name) {
+            Some(id) => model.name(id).clone(),
+            None => name.text.clone(),
+        };
+        required_connections(model, node).all(|wanted| {
+            let wanted = full(wanted);
+            self.connection_types().any(|known| known == wanted)
+        })
+    }
+
+    /// The types of the connections of the whole ensemble, with their ancestors.
+    fn connection_types(&self) -> impl Iterator<Item = EcoString> {
+        let connections = self.tree.node(self.tree.root()).requirements.iter();
+        let types = connections.flat_map(|id| self.tree.node(*id).types.iter().cloned());
+        types.collect::<Vec<_>>().into_iter()
     }
 
     /// Adds a node after its targets, since one of them may host it. Each is visited once, from its first source; the
@@ -804,6 +827,13 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// The types of connections that the interfaces of a node require.
+pub(super) fn required_connections<'a>(model: &'a Model, node: &'a topology::Node) -> impl Iterator<Item = &'a Text> {
+    let written = [Some(&node.template), model.complete(node.node_type)].into_iter().flatten();
+    let interfaces = written.flat_map(|entity| entity.entries("interfaces"));
+    interfaces.flat_map(|(_, interface)| interface.texts("requirements"))
+}
+
 /// The external instance that a template names: `ENSEMBLE:INSTANCE`.
 fn imported(template: &Entity) -> Option<&str> {
     template.text("imported").map(|address| address.text.as_str())
@@ -846,9 +876,9 @@ fn carries_out(model: &Model, node: &topology::Node, counts: &dyn Fn(&str, &str)
 
 /// Whether an operation makes, finds or deletes an instance.
 fn counts(interface: &str, operation: &str) -> bool {
-    match interface.rsplit('.').next() {
-        Some("Standard" | "Configure") => true,
-        Some("Install") => operation == "discover",
+    match interface {
+        "Standard" | "Configure" => true,
+        "Install" => operation == "discover",
         _ => false,
     }
 }

@@ -13,7 +13,7 @@ pub mod merge;
 mod merged_tree;
 pub(crate) mod nested;
 mod operations;
-mod overlooked;
+pub(crate) mod overlooked;
 pub mod places;
 pub mod project;
 mod python_template;
@@ -327,6 +327,7 @@ impl Ensemble {
     /// Warns about declarations that Unfurl silently accepts though they are seldom intended.
     pub fn report_overlooked(&self, session: &Session) {
         overlooked::report(session, &self.service);
+        overlooked::unconnected(session, self);
         conditions::report(session, &self.service.model, &self.service.places);
         operations::report(session, &self.service);
         overlooked::inputs(session, &self.manifest, &self.service, &self.inputs);

@@ -12,7 +12,7 @@ use crate::tree::{Attribute, Node, NodeId, NodeKind, Tree};
 use crate::val::Val;
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, what};
 use purlin_tosca::entities;
 use purlin_tosca::entity::{Content, Defs, Entity};
 use purlin_tosca::load::File;
@@ -20,6 +20,7 @@ use purlin_tosca::model::Model;
 use purlin_tosca::names::DeclId;
 use purlin_tosca::problem::Problems;
 use purlin_tosca::read::Role;
+use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::topology::{self, Given, Prop, Props};
 use purlin_tosca::val::{self as tosca, Text};
 use purlin_value::Session;
@@ -262,7 +263,16 @@ pub(super) fn make_mapped(model: &mut Model, declared: &Props) {
 pub(super) fn refuse_common_type(model: &Model, problems: &mut Problems) {
     let mappings = model.service().and_then(|service| service.one("substitution_mappings"));
     let mapped = mappings.filter(|mappings| mappings.text("node").is_none());
-    let Some(name) = mapped.and_then(|mappings| mappings.text("node_type")) else { return };
+    let Some(mappings) = mapped else { return };
+    let Some(name) = mappings.text("node_type") else {
+        // What is there and could not be read was reported.
+        if !mappings.slots.is_empty() && mappings.slot("node_type").is_none() && mappings.slot("node").is_none() {
+            let message = what::needed("`substitution_mappings`", "node_type");
+            let hint = "add `node_type`, or the `node` of the topology that the service is about";
+            problems.push(Diagnostic::at(&tosca_rules::MISSING_KEY, mappings.at, message).hint(hint));
+        }
+        return;
+    };
     let Some(found) = model.find(entities::NODE_TYPE, name).and_then(|id| model.names.decl(id)) else { return };
     let file = model.files.of(found.entity.at.file).and_then(|file| model.files.list.get(file));
     if file.is_some_and(|file| file.path.starts_with("purlin:")) {

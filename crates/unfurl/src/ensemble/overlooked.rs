@@ -2,6 +2,8 @@
 //! artifacts without a file, undeclared and unused inputs; and an early check for one that it rejects late: nodes that
 //! are their own host.
 
+use super::Ensemble;
+use super::build::required_connections;
 use super::manifest::Manifest;
 use super::places::Places;
 use super::service::Service;
@@ -20,12 +22,13 @@ use purlin_tosca::resolve::Resolution;
 use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::topology::{Artifact, Node, Requirement, Topology};
 use purlin_value::{Session, path};
+use std::collections::HashSet;
 
 /// The requirement that gives a node its host, whether or not its type declares it.
-const HOST: &str = "host";
+pub(crate) const HOST: &str = "host";
 
 /// The relationship of a node to its host.
-const HOSTED_ON: &str = "tosca.relationships.HostedOn";
+pub(crate) const HOSTED_ON: &str = "tosca.relationships.HostedOn";
 
 /// Artifacts of this type are images, not files of the project.
 const IMAGE: &str = "tosca.artifacts.Deployment.Image";
@@ -37,6 +40,22 @@ pub(super) fn report(session: &Session, service: &Service) {
         for artifact in node.artifacts.values() {
             missing_file(session, &service.model, &service.places, artifact);
         }
+    }
+}
+
+/// Warns about nodes that are not made because no connection has a type that their interfaces require.
+pub(crate) fn unconnected(session: &Session, ensemble: &Ensemble) {
+    let tree = &ensemble.tree;
+    let made: HashSet<&EcoString> =
+        tree.ids().filter(|id| tree.topology_index(*id) == 0).map(|id| &tree.node(id).template).collect();
+    let service = &ensemble.service;
+    for (name, node) in &service.topology.nodes {
+        let Some(wanted) = required_connections(&service.model, node).next().filter(|_| !made.contains(name)) else {
+            continue;
+        };
+        let message = format!("`{name}` is left out: its interfaces require a connection of type `{}`", wanted.text);
+        let diagnostic = Diagnostic::at(&tosca_rules::UNRESOLVED, service.places.span(node.template.at), message);
+        session.sink.push(diagnostic.warning().hint("add one under `connections` of the environment"));
     }
 }
 

@@ -28,9 +28,13 @@ const FEATURE: &str = "feature";
 /// Templates with this directive are used only where no other is suitable.
 const DEFAULT: &str = "default";
 
-/// Matches requirements with capabilities, and sets the values of filters on their targets. An open requirement of a node
-/// that a job creates is an error if the ensemble is deployed.
-pub fn resolve(model: &Model, topology: &mut Topology, deploys: bool, problems: &mut Problems) -> Resolution {
+/// What stops a job that runs an operation of a node: an open requirement, by the node's name.
+pub type Unmet = Vec<(EcoString, Diagnostic)>;
+
+/// Matches requirements with capabilities, and sets the values of filters on their targets. If the ensemble is deployed,
+/// open requirements of nodes with operations are returned: whether they are errors depends on what the job runs.
+pub fn resolve(model: &Model, topology: &mut Topology, deploys: bool, problems: &mut Problems) -> (Resolution, Unmet) {
+    let mut unmet = Unmet::new();
     let mut unresolved = Problems::new();
     let mut resolution = resolve::resolve(model, topology, &mut unresolved);
     let mut told: HashMap<_, &Diagnostic> = HashMap::new();
@@ -84,7 +88,7 @@ pub fn resolve(model: &Model, topology: &mut Topology, deploys: bool, problems: 
                 _ if may_stay_open(model, node, requirement) => {}
                 Ok(_) => {
                     let told = told.get(&Some(requirement.at)).copied();
-                    report(model, node, requirement, deploys, told, problems);
+                    report(model, node, requirement, told, deploys.then_some(&mut unmet), problems);
                 }
                 Err(own) => {
                     let told = told.get(&Some(requirement.at)).filter(|told| told.is_error());
@@ -99,7 +103,7 @@ pub fn resolve(model: &Model, topology: &mut Topology, deploys: bool, problems: 
     let set = filters::apply(model, topology, &resolution);
     forgive_set(topology, &set, problems);
     forgive_optional(model, topology, problems);
-    resolution
+    (resolution, unmet)
 }
 
 /// The nodes that a node's requirements name, where there are several requirements.
@@ -244,7 +248,9 @@ impl Matching<'_> {
             return Err(Box::new(self.too_many(&chosen, most)));
         }
         if chosen.is_empty() {
-            return Ok(found.filter(|_| filter.is_none()).cloned().into_iter().collect());
+            // TOSCA's own rules also take a node that none of the relationship's capability types allows.
+            let is_allowed = |edge: &&Edge| self.to_fitting(edge.target).is_some();
+            return Ok(found.filter(|_| filter.is_none()).filter(is_allowed).cloned().into_iter().collect());
         }
         // The target of another requirement of the same name is not used again, unless no other is left.
         let is_free = |target: &usize| !self.taken.contains(&(requirement.name.as_str(), *target));
@@ -390,7 +396,9 @@ fn capability_of(model: &Model, node: &Node, requirement: &Requirement) -> Optio
     };
     let allowed = |found: Option<_>| valid.is_empty() || is_any(found, &valid);
     if let Some(named) = &requirement.capability_name {
-        return position(&|name, found| name == named.text && allowed(found));
+        // One that the relationship does not allow gives way to one that it does.
+        let named = position(&|name, found| name == named.text && allowed(found));
+        return named.or_else(|| if valid.is_empty() { None } else { position(&|_, found| allowed(found)) });
     }
     if let Some(wanted) = requirement.capability_type {
         return position(&|_, found| is_any(found, &[wanted]) && allowed(found));
@@ -415,8 +423,8 @@ fn report(
     model: &Model,
     node: &Node,
     requirement: &Requirement,
-    deploys: bool,
     told: Option<&Diagnostic>,
+    unmet: Option<&mut Unmet>,
     problems: &mut Problems,
 ) {
     if node.template.name == MADE {
@@ -436,10 +444,12 @@ fn report(
             let mut diagnostic = open(node, requirement, why);
             let lenient = node.template.texts("directives").iter().any(|word| word.text == DEFAULT)
                 || is_host_of_software(model, node, requirement);
-            let blocks = is_deployed(model, node);
-            if !lenient && (must_be_met(requirement) || (blocks && deploys)) {
+            let blocks = !lenient && is_deployed(model, node);
+            if !lenient && must_be_met(requirement) {
                 diagnostic.severity = Severity::Error;
-            } else if !lenient && blocks {
+            } else if let Some(unmet) = unmet.filter(|_| blocks) {
+                return unmet.push((node.template.name.clone(), diagnostic));
+            } else if blocks {
                 let name = &requirement.name;
                 diagnostic = diagnostic.hint(format!("name a node before it is deployed, for example `{name}: NODE`"));
             }
@@ -464,7 +474,7 @@ fn names_nothing(model: &Model, requirement: &Requirement) -> bool {
     requirement.node_template.is_none()
         && (assigned.is_some_and(|name| !is_node(name))
             || defined.is_some_and(|name| !is_node(name))
-            || capability.is_some_and(|name| model.find(entities::CAPABILITY_TYPE, name).is_none())
+            || capability.is_some() && definition.is_some_and(|own| model.asked_capability(own) == (None, None))
             || relationship.is_some_and(|name| model.find(entities::RELATIONSHIP_TYPE, name).is_none()))
 }
 

@@ -9,7 +9,7 @@ use super::places::{Places, Reading};
 use super::project::PROJECT_FILE;
 use super::python_template;
 use super::read;
-use super::requirements;
+use super::requirements::{self, Unmet};
 use super::types;
 use super::validate;
 use crate::eval::engine::is_static;
@@ -60,6 +60,9 @@ pub(super) const INTERFACES: &[(&str, Option<&str>)] = &[
     ("Install", Some("unfurl.interfaces.Install")),
     ("Standard", Some("tosca.interfaces.node.lifecycle.Standard")),
     ("Configure", Some("tosca.interfaces.relationship.Configure")),
+    ("unfurl.interfaces.Install", Some("unfurl.interfaces.Install")),
+    ("tosca.interfaces.node.lifecycle.Standard", Some("tosca.interfaces.node.lifecycle.Standard")),
+    ("tosca.interfaces.relationship.Configure", Some("tosca.interfaces.relationship.Configure")),
     ("defaults", None),
     ("Mock", None),
 ];
@@ -97,6 +100,8 @@ pub struct Service {
     pub topology: Topology,
     /// Which capability meets which requirement.
     pub resolution: Resolution,
+    /// Open requirements that stop a job which runs operations of their nodes.
+    pub unmet: Unmet,
     /// Locations of its parts.
     pub places: Places,
     /// Whether the template is too broken to go on.
@@ -184,7 +189,7 @@ fn compile_at(
     };
     let given = inputs.iter().map(|(name, value)| (name.clone(), given(value))).collect();
     let mut topology = Topology::default();
-    let mut resolution = Resolution::default();
+    let (mut resolution, mut unmet) = (Resolution::default(), Unmet::new());
     if model.files.edition.is_some() {
         // A topology that replaces a node gets no inputs: they are null unless they have a default.
         let missing = match (is_nested, manifest.alone) {
@@ -193,7 +198,7 @@ fn compile_at(
             (false, false) => MissingInputs::Refuse,
         };
         topology = render::render(&model, &given, missing, &mut problems);
-        resolution = requirements::resolve(&model, &mut topology, manifest.deploys, &mut problems);
+        (resolution, unmet) = requirements::resolve(&model, &mut topology, manifest.deploys, &mut problems);
         overlooked::refuse_circular_hosts(&model, &topology, &resolution, &mut problems);
         if !manifest.alone && !is_nested {
             refuse_null_inputs(&topology, inputs, &mut problems);
@@ -208,7 +213,8 @@ fn compile_at(
     let places = places(session, manifest, &model);
     let open = open_names(&model, &topology);
     let broken = report(session, &problems, &open, &places) || model.files.edition.is_none();
-    Some(Service { model, topology, resolution, places, broken })
+    let unmet = unmet.into_iter().map(|(node, diagnostic)| (node, placed(diagnostic, &places))).collect();
+    Some(Service { model, topology, resolution, unmet, places, broken })
 }
 
 /// An input whose default is null must be given, unless it is optional.
@@ -263,7 +269,7 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: 
         if rule == tosca_rules::UNDECLARED.name && !diagnostic.is_error() {
             diagnostic = Diagnostic { rule: &rules::UNDECLARED, ..diagnostic };
         }
-        diagnostic.span = diagnostic.span.map(|span| places.span(span));
+        diagnostic = placed(diagnostic, places);
         // Imports of an environment are the service template's.
         let written = diagnostic.span.and_then(|span| session.sources.get(span.file));
         let of_project = written.is_some_and(|source| path::file_name(source.path()) == PROJECT_FILE);
@@ -271,13 +277,19 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: 
             diagnostic.hints =
                 vec!["correct the path; it is relative to the service template, not to this file".into()];
         }
-        let labels = diagnostic.labels.iter_mut().chain(&mut diagnostic.trace);
-        labels.for_each(|label| label.span = places.span(label.span));
         broken |= diagnostic.is_error();
         let shown = if at < MOST_PRESENTED { present(diagnostic, &session.sources) } else { diagnostic };
         session.sink.push(shown);
     }
     broken
+}
+
+/// A diagnostic of the merged service template, at what the user wrote.
+fn placed(mut diagnostic: Diagnostic, places: &Places) -> Diagnostic {
+    diagnostic.span = diagnostic.span.map(|span| places.span(span));
+    let labels = diagnostic.labels.iter_mut().chain(&mut diagnostic.trace);
+    labels.for_each(|label| label.span = places.span(label.span));
+    diagnostic
 }
 
 /// Whether a node allows properties its type does not declare: its type does, it does itself, or the type is not known.

@@ -19,10 +19,12 @@ mod select;
 pub mod store;
 pub mod task;
 
+use crate::check;
 use crate::ensemble::build::Instances;
+use crate::ensemble::overlooked::{HOST, HOSTED_ON, unconnected};
 use crate::ensemble::service::Service;
 use crate::ensemble::{self, Ensemble};
-use crate::eval::status::effective;
+use crate::eval::status::{effective, target};
 use crate::rules;
 use crate::tree::{NodeId, NodeKind, State, Status};
 use crate::val::{Val, ValMap};
@@ -30,11 +32,12 @@ use ecow::EcoString;
 use operation::{Configurator, Operation};
 use options::{Options, Workflow};
 use purlin_model::project::Request as Asked;
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, Severity};
+use purlin_tosca::rules as tosca_rules;
 use purlin_value::world::Moment;
 use purlin_value::{Session, Value};
 use record::{Record, Records};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use store::Log;
 use task::Task;
@@ -131,6 +134,7 @@ impl<'s> Job<'s> {
     pub fn open_given(session: &'s Session, asked: &Asked, inputs: &Value, options: Options) -> Option<Self> {
         let which = if options.workflow.makes_instances() { Instances::Deployed } else { Instances::Stored };
         let mut ensemble = ensemble::open_with_given(session, asked, which, inputs)?;
+        check::refusals(session, &ensemble).into_iter().for_each(|refusal| session.sink.push(refusal));
         ensemble.stores = install::stores(&ensemble.tree);
         let document = &ensemble.manifest.document;
         let records = Records::read(&ensemble.tree, document);
@@ -195,10 +199,16 @@ impl<'s> Job<'s> {
     pub fn plan(&mut self) -> bool {
         let (requests, groups) = plan::requests(self);
         let installers = self.add_installers(&requests);
+        self.report_late_hosts();
+        if self.options.workflow.makes_instances() {
+            unconnected(self.session, &self.ensemble);
+        }
         let mut is_good = true;
         self.requests = plan::installation(self, &installers, groups);
         self.requests.extend(requests);
         self.ready = (0..self.requests.len()).collect();
+        self.leave_out_delegates();
+        self.report_unmet();
         let mut told: Vec<purlin_syntax::Span> = Vec::new();
         for request in &self.requests {
             let Configurator::Unsupported(name) = &request.operation.configurator else { continue };
@@ -217,6 +227,51 @@ impl<'s> Job<'s> {
             self.session.sink.push(diagnostic.hint(hint));
         }
         is_good
+    }
+
+    /// Reports open requirements: errors of instances that the job works on, warnings of others.
+    fn report_unmet(&self) {
+        let tree = &self.ensemble.tree;
+        let mut planned: HashSet<(usize, &str)> = HashSet::new();
+        for request in self.requests.iter().filter(|request| !request.is_done()) {
+            let of_node = [Some(request.target), tree.node(request.target).source].into_iter().flatten();
+            planned.extend(of_node.map(|id| (tree.topology_index(id), tree.node(id).template.as_str())));
+        }
+        for topology in 0..tree.topologies().len() {
+            for (node, diagnostic) in &self.ensemble.service_at(topology).unmet {
+                let mut diagnostic = diagnostic.clone();
+                if planned.contains(&(topology, node.as_str())) {
+                    diagnostic.severity = Severity::Error;
+                }
+                self.session.sink.push(diagnostic);
+            }
+        }
+    }
+
+    /// Refuses new instances whose host would be made after them, because it depends on them.
+    fn report_late_hosts(&self) {
+        if self.options.workflow != Workflow::Deploy {
+            return;
+        }
+        let tree = &self.ensemble.tree;
+        let order = select::instances(self);
+        let places: HashMap<NodeId, usize> = order.iter().enumerate().map(|(at, id)| (*id, at)).collect();
+        for (at, id) in order.iter().enumerate() {
+            let hosts = tree.node(*id).requirements.iter().filter(|relationship| {
+                let relationship = tree.node(**relationship);
+                relationship.name == HOST || relationship.types.iter().any(|name| name == HOSTED_ON)
+            });
+            let host = hosts.filter_map(|relationship| target(tree, *relationship)).next();
+            let host = host.filter(|host| places.get(host).is_some_and(|place| *place > at));
+            let Some(host) = host.filter(|_| !self.record(*id).stored) else { continue };
+            let service = self.ensemble.service_of(*id);
+            let (name, host) = (&tree.node(*id).name, &tree.node(host).name);
+            let message = format!("`{host}` is the host of `{name}` and depends on it");
+            let mut diagnostic = Diagnostic::nowhere(&tosca_rules::UNRESOLVED, message);
+            let template = service.topology.nodes.get(&tree.node(*id).template);
+            diagnostic.span = template.map(|node| service.places.span(node.template.at));
+            self.session.sink.push(diagnostic.hint("remove one of the two requirements, or name another node in it"));
+        }
     }
 
     /// The planned requests, in order.

@@ -65,6 +65,19 @@ impl Job<'_> {
         }
     }
 
+    /// Evaluates what a template computes before the job begins; its results are computed later.
+    pub(super) fn try_template(&mut self, index: usize) -> Result<()> {
+        let dry_run = self.options.dry_run;
+        let rendered = self.evaluate(index, Vec::new(), |inputs| {
+            let dry = if dry_run { inputs.given("dryrun")? } else { None };
+            if dry.is_none_or(|dry| dry.as_map().is_none()) {
+                inputs.given("run")?;
+            }
+            Ok(())
+        });
+        rendered.map(|_| ())
+    }
+
     fn prepare_delegate(&mut self, index: usize, request: &Request) -> Result<(Prepared, Reads)> {
         if self.delegating.len() >= MOST_DELEGATED {
             return Err(Error::new(Kind::Limit, "operations delegate to each other without end"));

@@ -64,11 +64,14 @@ impl Job<'_> {
             let Some(request) = self.requests.get(index).filter(|request| !request.is_done()).cloned() else {
                 continue;
             };
-            if request.operation.configurator != Configurator::Shell {
-                continue;
-            }
             self.failed_reads.clear();
-            if let Err(error) = self.prepare(index, &request)
+            let rehearsed = match request.operation.configurator {
+                Configurator::Shell => self.prepare(index, &request).map(|_| ()),
+                Configurator::Template => self.try_template(index),
+                Configurator::Delegate => self.prepare(index, &request).map(|_| ()),
+                _ => Ok(()),
+            };
+            if let Err(error) = rehearsed
                 && self.is_mistake(index, &request, &error)
             {
                 self.tell(index, &error);
@@ -76,6 +79,18 @@ impl Job<'_> {
             }
         }
         is_good
+    }
+
+    /// Leaves out operations that are handed over to ones that do not exist.
+    pub(super) fn leave_out_delegates(&mut self) {
+        for index in 0..self.requests.len() {
+            let Some(request) = self.requests.get(index).cloned() else { continue };
+            if request.operation.configurator == Configurator::Delegate
+                && let Ok((Prepared::LeftOut(why), _)) = self.prepare(index, &request)
+            {
+                self.leave_out(index, &request, &why);
+            }
+        }
     }
 
     /// Whether an error is independent of earlier operations: none of them sets a value that it read.

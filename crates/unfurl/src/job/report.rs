@@ -108,8 +108,8 @@ impl Job<'_> {
         words.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Marks requests that need not run because their inputs have not changed. Returns the number of the others.
-    pub fn sift(&mut self) -> usize {
+    /// Marks requests that need not run because their inputs have not changed.
+    pub fn sift(&mut self) {
         for index in 0..self.requests.len() {
             let Some(request) = self.requests.get(index).cloned() else { continue };
             if request.reason == "reconfigure" && !self.has_changed(index, &request) {
@@ -117,6 +117,10 @@ impl Job<'_> {
                 self.complete(index);
             }
         }
+    }
+
+    /// The number of requests that are left.
+    pub fn pending(&self) -> usize {
         self.requests.iter().filter(|request| !request.is_complete).count()
     }
 

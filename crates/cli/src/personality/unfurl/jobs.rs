@@ -90,11 +90,12 @@ fn planned<'s>(
         report(invocation, session, style);
         return Err(FAILED);
     }
-    let count = job.sift();
+    job.sift();
     if !job.rehearse() {
         report(invocation, session, style);
         return Err(FAILED);
     }
+    let count = job.pending();
     Ok((job, count))
 }
 
