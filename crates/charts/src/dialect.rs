@@ -53,6 +53,7 @@ pub const DIALECT: Dialect = Dialect {
     resolve,
     together: None,
     prepare: None,
+    apart: None,
     resuming: None,
     variants: Variants {
         noun: "values file",

@@ -62,6 +62,13 @@ fn detect_or_report(session: &Session, request: &Request) -> Option<(&'static Di
     }
 }
 
+/// The message that a file belongs to a project that is not there.
+fn stray(session: &Session, file: &str, dialect: &Dialect) -> (String, String) {
+    let (file, noun) = (here(session, file), dialect.noun);
+    let message = format!("`{file}` belongs to a {noun} project, and there is none at or above it");
+    (message, "name the project's folder".to_owned())
+}
+
 /// The message that a path is not a project, with suggestions.
 pub(crate) fn nothing_found(session: &Session, request: &Request, detection: &Detection) -> Diagnostic {
     let named = request.file.as_deref().unwrap_or(&request.path);
@@ -71,20 +78,18 @@ pub(crate) fn nothing_found(session: &Session, request: &Request, detection: &De
             let message = format!("{} contains {} projects", place(session, named), files.len());
             (message, format!("name one of them: {}", listed(session, files)))
         }
-        Detection::Stray(dialect) => {
-            let message = format!(
-                "`{}` belongs to a {} project, and there is none at or above it",
-                here(session, named),
-                dialect.noun
-            );
-            (message, "name the project's folder".to_owned())
-        }
+        Detection::Stray(dialect) => stray(session, named, dialect),
         _ if !is_folder => {
             let message = format!("`{}` is not a configuration file that Purlin knows", here(session, named));
             (message, values_hint(session, request).unwrap_or_else(|| KNOWN.to_owned()))
         }
         _ => {
-            let below: Vec<String> = find(session, request, named).projects().iter().map(Claim::shown_path).collect();
+            let found = find(session, request, named);
+            let below: Vec<String> = found.projects().iter().map(Claim::shown_path).collect();
+            if let Some((file, dialect)) = found.members.first().filter(|_| below.is_empty()) {
+                let (message, hint) = stray(session, file, dialect);
+                return Diagnostic::nowhere(&rules::NOTHING_FOUND, message).hint(hint);
+            }
             if let Some(near) = below.is_empty().then(|| near_miss(session, named)).flatten() {
                 return near;
             }

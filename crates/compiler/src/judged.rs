@@ -10,7 +10,7 @@ use purlin_kubernetes::{Object, Policy, Sound, Terms, judge, judge_beside, minor
 use purlin_model::{Manifest, Request, Resolved};
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::world::FileKind;
-use purlin_value::{MergeKeys, Session, Value, path, value_of};
+use purlin_value::{Data, Map, MergeKeys, Session, Value, path, value_of};
 
 /// Problems with the objects of a project. If the project has other problems, some objects may be missing.
 pub(crate) fn judged(
@@ -53,12 +53,23 @@ fn judged_with(
     resolved: &Resolved,
     (is_partial, sound): (bool, &mut Sound),
 ) -> Vec<Diagnostic> {
+    if request.is_part {
+        return Vec::new();
+    }
     let mut found = Vec::new();
     if !request.own_policies.is_empty() {
         let subject = Subject { objects: sources(resolved), resolved: Some(resolved), is_partial };
         found = judged_by_policies(session, request, &subject);
     }
-    let all = objects(resolved);
+    // Kustomizations make templates of other tools, too; in charts a marker that is left is a mistake.
+    let filled_in_later: Vec<Value> = match dialect {
+        "kustomize" => resolved.manifests.iter().map(|manifest| without_markers(&manifest.value)).collect(),
+        _ => Vec::new(),
+    };
+    let all = match dialect {
+        "kustomize" => filled_in_later.iter().filter_map(Object::of).collect(),
+        _ => objects(resolved),
+    };
     if all.is_empty() {
         return found;
     }
@@ -119,6 +130,28 @@ pub fn policy_names() -> Vec<&'static str> {
 /// The requested version of Kubernetes.
 fn version(request: &Request) -> Option<Minor> {
     minor(table(), request.chart.kube_version.as_deref()?)
+}
+
+/// An object with its strings that are templates of another tool as values that are not known yet.
+fn without_markers(value: &Value) -> Value {
+    let is_marked = |value: &Value| value.as_str().is_some_and(has_marker);
+    if !value.any(is_marked) {
+        return value.clone();
+    }
+    match &value.data {
+        Data::Str(_) => value.clone().with(Value::pending("template", "filled in by another tool").data),
+        Data::List(items) => value.clone().with(Value::list(items.iter().map(without_markers).collect()).data),
+        Data::Map(map) => {
+            let kept: Map = map.iter().map(|(key, item)| (key.clone(), without_markers(item))).collect();
+            value.clone().with(kept.into())
+        }
+        _ => value.clone(),
+    }
+}
+
+/// Whether a text has `{{ … }}` in it.
+fn has_marker(text: &str) -> bool {
+    text.find("{{").is_some_and(|at| text.get(at..).is_some_and(|rest| rest.contains("}}")))
 }
 
 /// The objects of a project.

@@ -5,6 +5,7 @@
 mod advice;
 mod affects;
 mod ahead;
+mod bases;
 mod compile;
 mod dialects;
 mod diff;
@@ -21,6 +22,7 @@ mod matching;
 mod names;
 mod once;
 mod output;
+mod outside;
 pub mod picture;
 mod policies;
 pub mod rules;

@@ -220,7 +220,11 @@ impl Making<'_> {
     /// The value of a scalar in a file, without its quotes; `None` for collections and for text of templates.
     fn literal(&self, span: Span) -> Option<String> {
         let text = self.written_at(span)?;
-        if text.starts_with(['{', '[', '|', '>', '&', '*']) || text.contains("{{") || text.contains(": ") {
+        if text.starts_with(['{', '[', '|', '>', '&', '*'])
+            || text.contains("{{")
+            || text.contains("}}")
+            || text.contains(": ")
+        {
             return None;
         }
         let bare = ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));

@@ -4,13 +4,14 @@
 //! that no dialect recognises are not configuration and are not read.
 
 use crate::ahead::{Branched, in_branches, round};
+use crate::bases::bases_of;
 use crate::compile::{detect, here, nothing_found};
 use crate::dialects::DIALECTS;
 use crate::everywhere::{Everywhere, everywhere};
 use crate::inner::ENGINES;
 use crate::judged::{judged, judged_alone, judged_documents};
 use crate::loose::{holds_objects, read_objects};
-use crate::rules;
+use crate::outside::report_outside;
 use crate::unused::{Unread, not_used};
 use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
@@ -110,9 +111,15 @@ const OF_A_CHART: &[&str] = &["templates", "charts", "crds"];
 pub struct Claim {
     file: String,
     judged: Judged,
+    /// Whether another project found with it builds on it.
+    is_part: bool,
 }
 
 impl Claim {
+    fn new(file: String, judged: Judged) -> Self {
+        Claim { file, judged, is_part: false }
+    }
+
     /// The file, from the world's root.
     pub fn file(&self) -> &str {
         &self.file
@@ -136,7 +143,7 @@ impl Claim {
     /// Checks the Kubernetes objects of the resolved project, as a check does, and adds to its problems.
     pub fn judge(&self, session: &Session, request: &Request, resolved: &Resolved, found: &mut Findings) {
         let is_partial = found.has_errors();
-        found.extend(judged(session, request, self, resolved, is_partial));
+        found.extend(judged(session, &self.asked(request), self, resolved, is_partial));
     }
 
     /// The same, keeping data to resolve the project again after a change.
@@ -191,7 +198,7 @@ impl Claim {
 
     fn asked(&self, request: &Request) -> Request {
         let (path, found) = (self.file.clone(), Some(self.file.clone()));
-        Request { path, found, engines: ENGINES, ..request.clone() }
+        Request { path, found, engines: ENGINES, is_part: self.is_part, ..request.clone() }
     }
 
     /// The ways in which the project can be resolved, as far as it declares any.
@@ -249,13 +256,20 @@ pub struct Found {
     /// Projects that other projects may take in; they count by themselves only if none does.
     yielding: Vec<Claim>,
     /// Files that belong to a project further up, with their dialects.
-    members: Vec<(String, &'static Dialect)>,
+    pub(crate) members: Vec<(String, &'static Dialect)>,
     /// Files and folders with only Kubernetes objects, with no project nearby.
     objects: Vec<String>,
     /// Files with other documents, named by the user for policies.
     documents: Vec<String>,
     /// Excluded folders and files that the search came by.
     excluded: Vec<String>,
+}
+
+impl Found {
+    /// The projects: those that yield count if there are no others.
+    pub(crate) fn projects(&self) -> &[Claim] {
+        if self.claims.is_empty() { &self.yielding } else { &self.claims }
+    }
 }
 
 /// Result of checking all projects at some paths.
@@ -331,8 +345,13 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
         let unread: Vec<&Unread> = unread.collect();
         session.sink.extend(unread.into_iter().map(|unread| unread.finding(session)));
     }
+    let outside = found.outside(&|file| session.has_read(file));
+    outside.iter().for_each(|(dialect, files)| survey.apart(dialect, files));
     let mut checked = survey.checked;
-    found.report_outside(session, &|file| session.has_read(file));
+    // A repository with nothing else is a library for others.
+    if !found.claims.is_empty() {
+        report_outside(session, &outside);
+    }
     found.report_submodules(session);
     checked.sort_by(|a, b| (&a.path, a.noun).cmp(&(&b.path, b.noun)));
     let excluded = found.excluded.iter().map(|place| here(session, place)).collect();
@@ -444,6 +463,32 @@ impl Survey<'_> {
             incomplete: Vec::new(),
         });
         self.session.sink.extend(found);
+    }
+
+    /// Checks files that belong to no project, each by itself.
+    fn apart(&mut self, dialect: &'static Dialect, files: &[&str]) {
+        let Some(check) = dialect.apart else { return };
+        let (nodes, found) = self.session.beside(|own| check(own, files));
+        let errors = found.errors();
+        self.session.sink.extend(found);
+        let path = match files {
+            [file] => here(self.session, file),
+            _ => here(self.session, &self.request.path),
+        };
+        self.checked.push(Checked {
+            label: if path == "." { format!("{} files", files.len()) } else { path.clone() },
+            path,
+            name: EcoString::new(),
+            noun: dialect.noun,
+            unit: "configuration",
+            nodes,
+            errors,
+            contained: 0,
+            part_of: None,
+            variants: Vec::new(),
+            variant_noun: dialect.variants.noun,
+            incomplete: Vec::new(),
+        });
     }
 
     /// The label of the project that has taken this one in.
@@ -603,76 +648,6 @@ impl Survey<'_> {
     }
 }
 
-/// Maximum number of unclaimed files named.
-const NAMED: usize = 5;
-
-impl Found {
-    /// The projects: those that yield count if there are no others.
-    pub(crate) fn projects(&self) -> &[Claim] {
-        if self.claims.is_empty() { &self.yielding } else { &self.claims }
-    }
-
-    /// Names the files that belong to no project, since they would be ignored silently. `is_read` tests whether some
-    /// project has read a file.
-    pub fn report_outside(&self, session: &Session, is_read: &dyn Fn(&str) -> bool) {
-        let is_inside = |file: &str, dialect: &Dialect| {
-            let mut own = self.claims.iter().filter(|claim| claim.judged.dialect.name == dialect.name);
-            let holds = |claim: &Claim| is_below(file, path::parent(&claim.file));
-            if dialect.reaches_below { own.any(holds) } else { is_read(file) }
-        };
-        for dialect in DIALECTS {
-            let own = self.members.iter().filter(|(_, own)| own.name == dialect.name).map(|(file, _)| file.as_str());
-            let mut files: Vec<&str> = own.filter(|file| !is_inside(file, dialect)).collect();
-            files.sort_unstable();
-            files.dedup();
-            if files.is_empty() {
-                continue;
-            }
-            let shown: Vec<String> =
-                files.iter().take(NAMED).map(|file| format!("`{}`", here(session, file))).collect();
-            let more = files.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
-            let (verb, was) = if files.len() == 1 { ("belongs", "was") } else { ("belong", "were") };
-            let names = shown.join(", ");
-            let message = format!("{names}{more} {verb} to no {} project and {was} not checked", dialect.noun);
-            let mut diagnostic = Diagnostic::nowhere(&rules::OUTSIDE_PROJECT, message);
-            diagnostic.span = files.first().and_then(|file| first_line(session, file));
-            session.sink.push(diagnostic);
-        }
-    }
-}
-
-/// Git's list of submodules.
-const SUBMODULES: &str = ".gitmodules";
-
-impl Found {
-    /// Names the submodules in Garden projects that are not checked out: their contents are not declared, so the reason
-    /// for missing ones would otherwise remain unknown.
-    fn report_submodules(&self, session: &Session) {
-        let projects: Vec<&Claim> = self.claims.iter().filter(|claim| claim.judged.dialect.reaches_below).collect();
-        if projects.is_empty() || !session.world.exists(SUBMODULES) {
-            return;
-        }
-        let Ok(text) = session.load_text(SUBMODULES, SUBMODULES) else { return };
-        let mut start = 0;
-        for line in text.source.text().split_inclusive('\n') {
-            let place = line.split_once('=').filter(|(key, _)| key.trim() == "path").map(|(_, path)| path.trim());
-            if let Some(folder) = place.filter(|folder| !folder.is_empty()) {
-                let is_here = session.world.list(folder).is_ok_and(|entries| !entries.is_empty());
-                let belongs = || projects.iter().any(|claim| is_below(folder, path::parent(&claim.file)));
-                if !is_here && belongs() {
-                    let at = start + line.rfind(folder).unwrap_or(0);
-                    let span = text.source.span(at, at + folder.len());
-                    let message = format!("the git submodule `{folder}` is not checked out, so nothing in it was read");
-                    let hint = format!("run `git submodule update --init {folder}`");
-                    session.sink.push(Diagnostic::at(&rules::SUBMODULE, span, message).hint(hint));
-                }
-            }
-            start += line.len();
-        }
-    }
-}
-
 /// The first line of a file.
 pub(crate) fn first_line(session: &Session, file: &str) -> Option<Span> {
     let text = session.load_text(file, file).ok()?;
@@ -680,7 +655,7 @@ pub(crate) fn first_line(session: &Session, file: &str) -> Option<Span> {
     Some(text.source.span(0, length.max(1)))
 }
 
-fn is_below(file: &str, folder: &str) -> bool {
+pub(crate) fn is_below(file: &str, folder: &str) -> bool {
     let folder = path::normalize(folder);
     folder == "." || file.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
 }
@@ -702,7 +677,17 @@ pub fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
     all.excluded.dedup();
     all.claims.sort_by(|a, b| a.order().cmp(&b.order()));
     all.claims.dedup_by(|a, b| a.is_same(b));
+    mark_parts(session, &mut all.claims);
+    mark_parts(session, &mut all.yielding);
     all
+}
+
+/// Marks the kustomizations that others among them build on.
+fn mark_parts(session: &Session, claims: &mut [Claim]) {
+    let files = claims.iter().filter(|claim| claim.dialect().name == purlin_kustomize::DIALECT.name);
+    let bases = bases_of(session, files.map(Claim::file));
+    let is_base = |file: &str| bases.contains(&path::normalize(path::parent(file)));
+    claims.iter_mut().for_each(|claim| claim.is_part = is_base(&claim.file));
 }
 
 /// Checks one project. It has a sink of its own, because some checks are only made if there are no errors so far.
@@ -832,11 +817,18 @@ fn found_at(session: &Session, request: &Request) -> Found {
         if !found.claims.is_empty() {
             return found;
         }
+        if found.projects().is_empty() && found.members.iter().any(|(_, dialect)| dialect.apart.is_some()) {
+            return Found { members: found.members, ..Found::default() };
+        }
     }
     match detect(session, request) {
         Detection::Project(file, dialect) => {
             let judged = judge(&Glance::named(session, &file), &[dialect]);
-            Found { claims: judged.map(|judged| Claim { file, judged }).into_iter().collect(), ..Found::default() }
+            Found { claims: judged.map(|judged| Claim::new(file, judged)).into_iter().collect(), ..Found::default() }
+        }
+        Detection::Stray(dialect) if dialect.apart.is_some() => {
+            let file = path::normalize(request.file.as_ref().unwrap_or(&request.path));
+            Found { members: vec![(file, dialect)], ..Found::default() }
         }
         other => {
             let is_free = matches!(other, Detection::Nothing) && request.file.is_none();
@@ -874,7 +866,7 @@ fn outside_of(found: &Found) -> Vec<&'static Dialect> {
 
 fn claim(session: &Session, file: String) -> Option<Claim> {
     let judged = judge(&Glance::found(session, &file), DIALECTS)?;
-    Some(Claim { file, judged })
+    Some(Claim::new(file, judged))
 }
 
 /// A named file that is not recognised may be broken; then its syntax errors are the problem.
@@ -942,8 +934,8 @@ pub(crate) fn find(session: &Session, request: &Request, start: &str) -> Found {
             }
             let Some(judged) = judge(&Glance::found(session, &place), DIALECTS) else { continue };
             match judged.sign.role {
-                Role::Project if judged.dialect.yields => found.yielding.push(Claim { file: place, judged }),
-                Role::Project | Role::Part => found.claims.push(Claim { file: place, judged }),
+                Role::Project if judged.dialect.yields => found.yielding.push(Claim::new(place, judged)),
+                Role::Project | Role::Part => found.claims.push(Claim::new(place, judged)),
                 Role::Member => found.members.push((place, judged.dialect)),
                 Role::Pointer | Role::Named => {}
             }

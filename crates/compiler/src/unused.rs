@@ -262,7 +262,7 @@ impl<'a> Usage<'a> {
     /// Whether an origin depends on inputs from outside the project: a variable of the machine, an option.
     fn depends_on_surroundings(&self, origin: Origin) -> bool {
         let is_outside = |kind: &OriginKind| match kind {
-            OriginKind::Env(_) => true,
+            OriginKind::Env(_) | OriginKind::Outside(_) => true,
             OriginKind::Flag(flag) => flag != "--env",
             _ => false,
         };
@@ -290,6 +290,7 @@ impl<'a> Usage<'a> {
         let mut found = Vec::new();
         for (folder, known) in folders {
             let kinds: Vec<Kind> = known.iter().filter_map(|file| self.kind(file)).collect();
+            let (first, mut objects) = (found.len(), 0);
             for entry in self.session.world.list(&folder).unwrap_or_default() {
                 let file = path::normalize(&path::join(&folder, &entry.name));
                 let is_candidate = entry.kind == FileKind::File && is_data(&entry.name) && !read.contains(&file);
@@ -300,8 +301,14 @@ impl<'a> Usage<'a> {
                 let like = kinds.iter().zip(&known).find(|(kind, _)| kind.is_like(&own)).map(|(_, like)| *like);
                 if let Some(like) = like.filter(|_| !is_named(&entry.name)) {
                     let noun = self.claim.dialect().variants.noun;
+                    objects += usize::from(own.is_object());
                     found.push(Unread { file, like: path::file_name(like).to_owned(), noun });
                 }
+            }
+            // Manifests may be applied by hand, or by another tool, unless the project reads nearly all of a folder.
+            let read = kinds.iter().filter(|kind| kind.is_object()).count();
+            if objects * MOST_UNREAD > read {
+                found.truncate(first);
             }
         }
         found
@@ -344,6 +351,9 @@ impl Unread {
     }
 }
 
+/// One unread manifest is taken for a mistake beside this many that are read.
+const MOST_UNREAD: usize = 2;
+
 /// Outward form of a file.
 struct Kind {
     keys: BTreeSet<String>,
@@ -353,11 +363,15 @@ struct Kind {
 impl Kind {
     /// Whether another file has the same form: a Kubernetes object, or one with common keys.
     fn is_like(&self, other: &Kind) -> bool {
-        let object = |kind: &Kind| kind.keys.contains("apiVersion") && kind.keys.contains("kind");
-        if object(self) || object(other) {
-            return object(self) && object(other);
+        if self.is_object() || other.is_object() {
+            return self.is_object() && other.is_object();
         }
         self.extension == other.extension && other.keys.is_subset(&self.keys)
+    }
+
+    /// Whether it is a Kubernetes object.
+    fn is_object(&self) -> bool {
+        self.keys.contains("apiVersion") && self.keys.contains("kind")
     }
 }
 

@@ -311,6 +311,7 @@ pub(crate) fn cause(session: &Session, origin: Origin) -> Option<Cause> {
         OriginKind::Default { detail, span } => ("default", span, detail.to_string()),
         OriginKind::Flag(flag) => ("flag", None, flag.to_string()),
         OriginKind::Env(name) => ("env", None, name.to_string()),
+        OriginKind::Outside(what) => ("outside", None, what.to_string()),
         OriginKind::Parent { detail, from } => {
             ("parent", session.origins.span(from, &session.sources), detail.to_string())
         }
@@ -329,6 +330,7 @@ pub fn origin_text(cause: &Cause) -> String {
         "default" => format!("default {}", cause.detail),
         "env" => format!("environment variable {}", cause.detail),
         "flag" => format!("flag {}", cause.detail),
+        "outside" => cause.detail.clone(),
         "parent" => format!("inherited from {}", cause.detail),
         "computed" if !cause.detail.is_empty() => format!("computed by {}", cause.detail),
         "computed" if cause.place.is_none() => "computed".to_owned(),

@@ -1,6 +1,7 @@
 //! The interface of this dialect for the rest of Purlin.
 
 use crate::action::Action;
+use crate::apart::check_apart;
 use crate::bind::Binder;
 use crate::config::KIND_NAMES;
 use crate::draft::Draft;
@@ -51,6 +52,7 @@ pub const DIALECT: Dialect = Dialect {
     resolve: resolved,
     together: None,
     prepare: None,
+    apart: Some(check_apart),
     resuming: Some(RESUMING),
     variants: Variants {
         noun: "environment",

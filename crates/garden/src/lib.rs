@@ -22,14 +22,14 @@ pub mod scope;
 pub mod tables;
 pub mod values;
 
-pub use actions::{action, graph, late, scripts, workflows};
+pub use actions::{action, graph, late, scripts, unapplied, workflows};
 use actions::{providers, references};
 pub use again::follow;
 use again::{resume, variants, varying};
 pub use dialect::{DIALECT, resolved_project};
 pub use inner::Provider;
+use read::{apart, place, render, scan, templates};
 pub use read::{config, dotenv, draft, files, remote};
-use read::{place, render, scan, templates};
 pub use scope::phases;
 use scope::{base, ground, imports, near_variables, scopes, vars};
 use tables::{check, complete, concealed, dockerfile, include, inputs, shapes, types};

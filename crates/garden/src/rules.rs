@@ -108,7 +108,8 @@ pub const INVALID_VALUE: Rule = Rule::error("garden-invalid-value", "A value is 
 /// A provider that does not exist, is missing, or depends on itself.
 pub const PROVIDER: Rule =
     Rule::error("garden-provider", "A provider does not exist, is missing, or depends on itself.")
-        .advice("add the provider under `providers` of the project");
+        .advice("add the provider under `providers` of the project")
+        .about(About::Name);
 /// A variable that Garden would find elsewhere.
 pub const VARIABLE_SCOPE: Rule =
     Rule::warning("garden-variable-scope", "A variable means something else here than it does in Garden.");
@@ -134,6 +135,10 @@ pub const NOT_RENDERED: Rule = Rule::warning("garden-not-rendered", "Manifests o
 /// Patches without a target.
 pub const UNUSED_PATCH: Rule =
     Rule::warning("garden-unused-patch", "A patch is for a resource that the action does not have.");
+
+/// Keys that only steer what Purlin does not use.
+pub const NO_EFFECT: Rule =
+    Rule::warning("garden-no-effect", "A key has no effect when Purlin builds, deploys or runs actions.");
 
 /// All rules.
 pub const RULES: &[&Rule] = &[
@@ -176,4 +181,5 @@ pub const RULES: &[&Rule] = &[
     &INNER,
     &NOT_RENDERED,
     &UNUSED_PATCH,
+    &NO_EFFECT,
 ];

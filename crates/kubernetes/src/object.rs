@@ -19,7 +19,7 @@ pub fn check(judge: &mut Judge<'_>, object: &Value, custom: &custom::Schemas) {
     let here = Here::top(object);
     let (Some(version), Some(kind)) = (here.key("apiVersion"), here.key("kind")) else { return };
     let (Some(version_text), Some(kind_text)) = (version.text(), kind.text()) else { return };
-    if is_list(judge.table, version_text, kind_text) || is_encrypted(object, kind_text) {
+    if is_list(judge.table, version_text, kind_text) || is_encrypted(object) {
         return;
     }
     let found = judge.table.kind(version_text, kind_text).filter(|kind| kind.range.holds(judge.at)).copied();
@@ -44,10 +44,11 @@ fn is_list(table: &Table, version: &str, kind: &str) -> bool {
     of.is_some_and(|of| (of.is_empty() && version == "v1") || table.kind(version, of).is_some())
 }
 
-/// A `Secret` that SOPS has encrypted: it is decrypted when it is deployed, and has other keys and values then.
-fn is_encrypted(object: &Value, kind: &str) -> bool {
+/// An object that SOPS has encrypted, a `Secret` or any other: it is decrypted when it is deployed, and has other keys
+/// and values then.
+fn is_encrypted(object: &Value) -> bool {
     let parts = |name: &str| object.get("sops").and_then(known).and_then(|sops| sops.get(name));
-    kind == "Secret" && ["mac", "version", "lastmodified"].iter().any(|name| parts(name).is_some())
+    ["mac", "version", "lastmodified"].iter().any(|name| parts(name).is_some())
 }
 
 fn deprecated(judge: &mut Judge<'_>, version: &Here<'_, '_>, kind: &Kind) {
@@ -156,6 +157,9 @@ fn name(judge: &mut Judge<'_>, here: &Here<'_, '_>, kind: &Kind) {
         }
         _ => (scalars::is_subdomain, SUBDOMAIN),
     };
+    if !is_right(text) && scalars::is_long_by_release(text, is_right) {
+        return;
+    }
     if !is_right(text) {
         let small = text.to_ascii_lowercase().replace(['_', ' '], "-");
         let meant = (is_right(&small) && small != text).then(|| Hint::meant(text, small));

@@ -35,6 +35,14 @@ fn is_long_label(part: &str) -> bool {
     !part.starts_with('-') && !part.ends_with('-') && part.bytes().all(is_inside)
 }
 
+/// The name that charts are rendered with where the user gives none.
+const STANDING_IN: &str = "release-name";
+
+/// Whether a text that does not fit would fit with the name of a real release, which may be much shorter.
+pub fn is_long_by_release(text: &str, fits: fn(&str) -> bool) -> bool {
+    text.contains(STANDING_IN) && fits(&text.replacen(STANDING_IN, "r", 1))
+}
+
 /// A name that is part of an address: no `/`, no `%`, not only dots.
 pub fn is_path_segment(text: &str) -> bool {
     !text.is_empty() && text != "." && text != ".." && !text.contains(['/', '%'])

@@ -77,6 +77,9 @@ fn number(judge: &mut Judge<'_>, here: &Here<'_, '_>, least: i64, most: i64) {
 /// An empty text is reported as missing where a value is required, and otherwise accepted.
 fn text(judge: &mut Judge<'_>, here: &Here<'_, '_>, is_right: fn(&str) -> bool, expected: &str) {
     let Some(found) = here.value.as_str().filter(|found| !found.is_empty() && !is_right(found)) else { return };
+    if scalars::is_long_by_release(found, is_right) {
+        return;
+    }
     let small = found.to_ascii_lowercase().replace(['_', ' '], "-");
     let small = small.trim_matches('-').to_owned();
     let meant = (small != found && is_right(&small)).then(|| Hint::meant(found, small));
@@ -99,7 +102,10 @@ fn labels(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
     for (key, value) in here.value.as_map().into_iter().flat_map(|map| map.iter()) {
         let here = here.entry(key, value);
         let expected = "a label value of at most 63 letters, digits, `-`, `_` and `.`";
-        if let Some(found) = here.text().filter(|found| !scalars::is_label_value(found)) {
+        let is_wrong = |found: &&str| {
+            !scalars::is_label_value(found) && !scalars::is_long_by_release(found, scalars::is_label_value)
+        };
+        if let Some(found) = here.text().filter(is_wrong) {
             judge.wrong(&here, format!(": expected {expected}, found `{}`", short(found)));
         }
     }

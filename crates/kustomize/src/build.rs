@@ -81,7 +81,8 @@ fn render(session: &Session, ask: &Ask<'_>, is_alone: bool) -> Option<Vec<Manife
     let (folder, span) = (ask.path, ask.span);
     let (arguments, built) = match Arguments::read(session, &ask.values) {
         Ok(arguments) => {
-            let built = Builder::new(session, &arguments, ask.request.engines, is_alone, None).build(folder);
+            let builder = Builder::new(session, &arguments, ask.request.engines, is_alone, None);
+            let built = Builder { is_part: ask.request.is_part, ..builder }.build(folder);
             (arguments, built)
         }
         Err((arguments, problem)) => (arguments, Err(problem)),
@@ -131,7 +132,8 @@ impl Builder<'_> {
         let most = self.session.meter.most_output();
         let unused = vars::fill(&self.session.origins, &gathered.vars, &config, resources, most)
             .map_err(|why| self.wrong_at(why))?;
-        for name in unused {
+        // A kustomization that builds on this one may use them.
+        for name in unused.into_iter().filter(|_| !self.is_part) {
             let message = format!("variable `{name}` is never used");
             let origin = gathered.vars.get(&name).map_or(Origin::NONE, |var| var.origin);
             let mut warning = Diagnostic::nowhere(&rules::KUSTOMIZATION, message).warning();
@@ -171,6 +173,8 @@ pub struct Builder<'s> {
     engines: Engines,
     /// Whether no project composes the kustomization.
     is_alone: bool,
+    /// Whether another kustomization of the run builds on it.
+    is_part: bool,
     /// The folders being built, for cycles.
     open: Vec<String>,
     /// Which origins of resources are noted.
@@ -193,7 +197,7 @@ impl<'s> Builder<'s> {
         left_out: Option<Vec<(String, Option<Span>)>>,
     ) -> Self {
         let (wanted, open, trail) = (Wanted::default(), Vec::new(), String::new());
-        Builder { session, arguments, engines, is_alone, open, wanted, notes: false, trail, left_out }
+        Builder { session, arguments, engines, is_alone, is_part: false, open, wanted, notes: false, trail, left_out }
     }
 }
 

@@ -26,6 +26,7 @@ pub const DIALECT: Dialect = Dialect {
     resolve,
     together: None,
     prepare: None,
+    apart: None,
     resuming: None,
     variants: Variants::NONE,
     eval: |session, _, _| {

@@ -21,7 +21,7 @@ use change::{
 pub use dialect::DIALECT;
 pub use identity::is_namespaced;
 pub use kustomization::{FILES, GROUP};
-pub use reach::outer_paths;
+pub use reach::{named_paths, outer_paths};
 pub use read::entities;
 use read::{arguments, config, defaults, fieldpath, fieldspec, kustomization, reach, restriction, shape};
 use resources::{generate, helm, identity, index, keyed, notes, order, plugins, resource, select};

@@ -123,6 +123,10 @@ pub enum Together {
 /// Checks several libraries of one repository, which may use each other, in one go. Problems go to the session's
 /// sink; the result has an entry for every path.
 pub type CheckTogether = fn(&Session, &Request, &[&str]) -> Vec<Together>;
+/// Checks files of a dialect that belong to no project, each by itself: what follows from the rest of a project is not
+/// looked at. Problems go to the session's sink; the result is the number of configurations in the files.
+pub type CheckApart = fn(&Session, &[&str]) -> usize;
+
 /// A dialect's state of a resolved project, so that not everything must be resolved again.
 pub type Kept = Box<dyn Any + Send>;
 
@@ -195,6 +199,8 @@ pub struct Dialect {
     /// Reads what projects have in common whichever files they consist of, before these files are checked, each in a
     /// branch of the session.
     pub prepare: Option<fn(&Session, files: &[&str])>,
+    /// Checks files that belong to no project ([`Role::Member`]), such as a library of actions for other repositories.
+    pub apart: Option<CheckApart>,
     /// Resolves its projects again, where that costs less than resolving all of them.
     pub resuming: Option<Resuming>,
     /// The variants of its projects.

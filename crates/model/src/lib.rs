@@ -21,7 +21,8 @@ pub mod walk;
 
 pub use detect::{Detection, Judged};
 pub use dialect::{
-    Answer, CheckTogether, Dialect, Kept, Question, Resumable, Resuming, Role, Sign, Together, Usual, Variant, Variants,
+    Answer, CheckApart, CheckTogether, Dialect, Kept, Question, Resumable, Resuming, Role, Sign, Together, Usual,
+    Variant, Variants,
 };
 pub use glance::Glance;
 pub use guard::guard;

@@ -67,6 +67,9 @@ pub struct Request {
     pub nodes: Vec<String>,
     /// Outputs of nodes that have run, by the node's id. References to them resolve; outputs of others are pending.
     pub known: Vec<(EcoString, Value)>,
+    /// Whether another project of the same run builds this one into its own and may complete it, so that its objects are
+    /// judged there.
+    pub is_part: bool,
     /// Engines of other dialects.
     pub engines: Engines,
     /// Programs that add to the graph of the project, in order.

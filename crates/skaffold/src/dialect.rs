@@ -50,6 +50,7 @@ pub const DIALECT: Dialect = Dialect {
     resolve,
     together: None,
     prepare: None,
+    apart: None,
     resuming: None,
     variants: Variants {
         noun: "profile",

@@ -33,7 +33,7 @@ pub(crate) fn parse_fully(source: Arc<Source>, flavor: Flavor, limits: &Limits) 
         return builder.finish(0);
     }
     let text = readable_part(&mut builder, whole);
-    let (tree, mut outdented) = Reader::new(builder, text, flavor, None).read(limits);
+    let (mut tree, mut outdented) = Reader::new(builder, text, flavor, None).read(limits);
     let mut padded: Option<Padded> = None;
     // The lines of a quoted string need not be indented if the rest is valid; otherwise a quote is missing.
     for _ in 0..MAX_OUTDENTED {
@@ -43,8 +43,9 @@ pub(crate) fn parse_fully(source: Arc<Source>, flavor: Flavor, limits: &Limits) 
         let mut builder = Builder::new(source.clone(), flavor, limits);
         readable_part(&mut builder, whole);
         let (again, next) = Reader::new(builder, &copy.text, flavor, Some(copy)).read(limits);
+        // Each document of the file may have such strings.
         if again.diagnostics().len() < tree.diagnostics().len() {
-            return again;
+            tree = again;
         }
         outdented = next;
     }
@@ -352,6 +353,12 @@ mod tests {
         for item in node.items() {
             spans(item, out);
         }
+    }
+
+    #[test]
+    fn every_document_may_have_strings_that_are_not_indented() {
+        let text = "a:\n  b: 'x\n  y'\n  c: 'x\n  y'\n---\na:\n  b: 'x\n  y'\n  c: 'x\n  y'\n";
+        assert!(read(text).diagnostics().is_empty());
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub const DIALECT: Dialect = Dialect {
     resolve,
     together: None,
     prepare: Some(|session, _| crate::ensemble::service::share_types(session)),
+    apart: None,
     resuming: None,
     variants: Variants {
         noun: "environment",

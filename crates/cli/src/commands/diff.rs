@@ -290,8 +290,44 @@ fn sides(difference: &Difference) -> Vec<(char, String)> {
         true => "the whole node".to_owned(),
         false => to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap_or_default(),
     };
+    if let Some(lines) = difference.before.as_ref().zip(difference.after.as_ref()).and_then(changed_lines) {
+        return lines;
+    }
     let sides = [('-', &difference.before), ('+', &difference.after)];
     sides.into_iter().filter_map(|(sign, side)| Some((sign, show(side.as_ref()?)))).collect()
+}
+
+/// Lines shown around a changed line of a text.
+const AROUND: usize = 1;
+
+/// The lines that differ between two texts of several lines, such as files in a ConfigMap. Texts that differ in nothing
+/// but line breaks are shown whole.
+fn changed_lines((before, after): (&Value, &Value)) -> Option<Vec<(char, String)>> {
+    if before.is_tainted() || after.is_tainted() {
+        return None;
+    }
+    let (before, after) = (before.as_str()?, after.as_str()?);
+    if !(before.trim_end().contains('\n') || after.trim_end().contains('\n')) || before.lines().eq(after.lines()) {
+        return None;
+    }
+    let diff = similar::TextDiff::from_lines(before, after);
+    let groups = diff.grouped_ops(AROUND);
+    let mut lines = Vec::new();
+    for group in &groups {
+        if groups.len() > 1 || group.first().is_some_and(|op| op.new_range().start > 0) {
+            let first = group.first().map_or(0, |op| op.new_range().start);
+            lines.push(('@', format!("line {}", first + 1)));
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let sign = match change.tag() {
+                similar::ChangeTag::Equal => ' ',
+                similar::ChangeTag::Delete => '-',
+                similar::ChangeTag::Insert => '+',
+            };
+            lines.push((sign, change.value().trim_end_matches(['\r', '\n']).to_owned()));
+        }
+    }
+    Some(lines)
 }
 
 fn told(group: &Group<'_>) -> String {

@@ -99,11 +99,12 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags, after:
         let scripts = (row.scripts)(&session, &request);
         super::provider_scripts::run_first(cx.invocation, &scripts, &session, &mut request)?;
     }
-    let opening = opening(cx, Purpose::Run(kind), order.push, order.clusters.clone());
+    let workflows: Vec<&str> = flags.nodes.iter().filter_map(|name| name.strip_prefix("workflow.")).collect();
+    let purpose = if workflows.is_empty() { Purpose::Run(kind) } else { Purpose::Steps };
+    let opening = opening(cx, purpose, order.push, order.clusters.clone());
     let forest = Forest::new();
     let room = Room::new(&forest);
     let project = open(cx, row, &room, (&session, &request), &opening)?;
-    let workflows: Vec<&str> = flags.nodes.iter().filter_map(|name| name.strip_prefix("workflow.")).collect();
     match workflows.as_slice() {
         [] => {
             let (exit, _, requested) = carry_out(cx.invocation, &session, project.as_ref(), &order, cx.style)?;

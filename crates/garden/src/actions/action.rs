@@ -279,6 +279,11 @@ pub fn preprocess(
     Arc::new(action)
 }
 
+/// The mode of an action, which the options of a command decide.
+pub(crate) fn mode(session: &Session) -> Value {
+    Value::str("default").with_origin(session.origins.outside("the mode of this command"))
+}
+
 fn evaluated(
     ground: &Ground<'_>,
     project: &Project,
@@ -287,8 +292,8 @@ fn evaluated(
     config: Config,
     module: Option<Arc<Origin>>,
 ) -> Action {
-    let this =
-        || Map::from_iter([("name".into(), Value::str(config.name.clone())), ("mode".into(), Value::str("default"))]);
+    let mode = mode(ground.session);
+    let this = || Map::from_iter([("name".into(), Value::str(config.name.clone())), ("mode".into(), mode.clone())]);
     let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &[] };
     let before_files = || {
         let (first, vars) = own.before_graph(ground, project, phases, this());

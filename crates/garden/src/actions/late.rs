@@ -29,14 +29,48 @@ pub fn spare(resolution: &Resolution<'_>, found: &mut [Diagnostic], asked: Asked
             _ => {}
         }
     }
-    for problem in found.iter_mut().filter(|problem| problem.is_error()) {
-        // References are checked with the graph.
-        let is_of_row = purlin_model::rules::RULES.iter().any(|rule| rule.name == problem.rule.name)
-            || problem.rule.name == rules::INVALID_VALUE.name;
-        if is_of_row && problem.span.is_some_and(|span| late.iter().any(|part: &Span| part.contains(span))) {
-            problem.severity = Severity::Warning;
+    for problem in found.iter_mut().filter(|problem| is_late(problem, &late)) {
+        problem.severity = Severity::Warning;
+    }
+}
+
+/// Errors in the specs of actions, in workflows and in commands: they concern a command that runs actions only if one of
+/// these is among them. The rest stays. Actions made from templates count as one that is.
+pub fn held_back(resolution: &Resolution<'_>, found: Vec<Diagnostic>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let late = parts(resolution, &|_| true);
+    found.into_iter().partition(|problem| is_late(problem, &late))
+}
+
+/// Whether an error that was held back concerns one of these actions, by their keys.
+pub fn concerns(resolution: &Resolution<'_>, problem: &Diagnostic, is_wanted: &dyn Fn(&str) -> bool) -> bool {
+    let of_others = parts(resolution, &|key| !key.is_some_and(is_wanted));
+    !is_late(problem, &of_others)
+}
+
+/// The parts that are checked late, of the actions and other configurations that are chosen by their key; others have
+/// none.
+fn parts(resolution: &Resolution<'_>, is_chosen: &dyn Fn(Option<&str>) -> bool) -> Vec<Span> {
+    let mut found = Vec::new();
+    for document in &resolution.making.scanned.documents {
+        let Some(node) = document.node.get() else { continue };
+        match document.kind {
+            ConfigKind::Action(kind) => {
+                let key = format!("{}.{}", kind.lower(), document.plain("name").unwrap_or_default());
+                found.extend(spec_of(node).filter(|_| is_chosen(Some(&key))));
+            }
+            ConfigKind::Command | ConfigKind::Workflow if is_chosen(None) => found.push(node.span()),
+            _ => {}
         }
     }
+    found
+}
+
+/// Whether a problem is an error of a row's check within some parts. References are checked with the graph.
+fn is_late(problem: &Diagnostic, parts: &[Span]) -> bool {
+    let is_of_row = purlin_model::rules::RULES.iter().any(|rule| rule.name == problem.rule.name)
+        || problem.rule.name == rules::INVALID_VALUE.name;
+    let is_inside = |span: Span| parts.iter().any(|part| part.contains(span));
+    problem.is_error() && is_of_row && problem.span.is_some_and(is_inside)
 }
 
 fn is_action(config: Node<'_>) -> bool {

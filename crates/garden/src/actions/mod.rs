@@ -6,4 +6,5 @@ pub mod late;
 pub(crate) mod providers;
 pub(crate) mod references;
 pub mod scripts;
+pub mod unapplied;
 pub mod workflows;

@@ -358,8 +358,14 @@ impl Evaluator<'_, '_> {
             Expr::Text(text) => Ok(self.written_at(Value::str(text.clone()), node.at)),
             Expr::Nested(template) => self.template(template),
             Expr::List(items) => {
-                let items: Result<Vec<Value>, Stop> = items.iter().map(|item| self.node(item)).collect();
-                Ok(self.constant(Value::list(items?)))
+                let values: Result<Vec<Value>, Stop> = items.iter().map(|item| self.node(item)).collect();
+                let values = values?;
+                let list = Value::list(values.clone());
+                // What a list is made of is used, whatever becomes of the list.
+                match items.iter().all(is_literal) {
+                    true => Ok(self.constant(list)),
+                    false => Ok(self.computed(list, "list", node.at, &values.iter().collect::<Vec<_>>())),
+                }
             }
             Expr::Lookup(path) => self.lookup(path),
             Expr::Member(inner, path) => {
@@ -643,6 +649,11 @@ impl Evaluator<'_, '_> {
         }
         result.with_origin(origin).tainted_if(tainted)
     }
+}
+
+/// Whether an expression is a plain value.
+fn is_literal(node: &Node) -> bool {
+    matches!(node.expr, Expr::Null | Expr::Bool(_) | Expr::Number(_) | Expr::Text(_))
 }
 
 /// Bytes of a collection's written form that are traversed per step.

@@ -1,5 +1,6 @@
 //! From files to documents: what belongs to the project, its texts, and its templates, parsed once.
 
+pub(crate) mod apart;
 pub mod config;
 pub mod dotenv;
 pub mod draft;

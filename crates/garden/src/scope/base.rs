@@ -25,6 +25,17 @@ pub fn base_scope(ground: &Ground<'_>, document: &Document) -> Scope {
     Scope::new(LaterKeys).push(MapLayer::new("environment of the tool", Value::map(map)))
 }
 
+/// What values outside the project come from, in a user's words.
+const MACHINE: &str = "this machine";
+const COMMAND: &str = "this command";
+const CLOCK: &str = "the clock";
+const GIT: &str = "the git repository";
+
+/// A value that may differ in the next run of the same project.
+fn outside(ground: &Ground<'_>, what: &str, text: impl Into<EcoString>) -> Value {
+    Value::str(text).with_origin(ground.session.origins.outside(what))
+}
+
 fn local(ground: &Ground<'_>) -> Value {
     let world = &ground.session.world;
     let origins = &ground.session.origins;
@@ -36,17 +47,20 @@ fn local(ground: &Ground<'_>) -> Value {
     let mut env: Map = world.env_table().into_iter().map(variable).collect();
     allow_unset(ground, &mut env);
     let mut known = Map::from_iter([
-        ("artifactsPath".into(), Value::str(ground.full_path(&path::join(&ground.root, ".garden/artifacts")))),
+        (
+            "artifactsPath".into(),
+            outside(ground, MACHINE, ground.full_path(&path::join(&ground.root, ".garden/artifacts"))),
+        ),
         ("env".into(), Value::map(env)),
-        ("arch".into(), Value::str(architecture())),
-        ("platform".into(), Value::str(platform())),
-        ("projectPath".into(), Value::str(ground.full_path(&ground.root))),
+        ("arch".into(), outside(ground, MACHINE, architecture())),
+        ("platform".into(), outside(ground, MACHINE, platform())),
+        ("projectPath".into(), outside(ground, MACHINE, ground.full_path(&ground.root))),
     ]);
     // The user may be unknown; then the keys are missing rather than empty.
     let username = world.user();
     if !username.is_empty() {
-        known.insert("usernameLowerCase".into(), Value::str(username.to_lowercase()));
-        known.insert("username".into(), Value::str(username));
+        known.insert("usernameLowerCase".into(), outside(ground, MACHINE, username.to_lowercase()));
+        known.insert("username".into(), outside(ground, MACHINE, username));
     }
     Value::map(known)
 }
@@ -84,8 +98,9 @@ fn platform() -> &'static str {
 }
 
 fn command(ground: &Ground<'_>) -> Value {
-    let name = ground.request.command();
-    Value::map(Map::from_iter([("name".into(), Value::str(name)), ("params".into(), Value::map(Map::new()))]))
+    let name = outside(ground, COMMAND, ground.request.command());
+    let params = Value::map(Map::new()).with_origin(name.origin);
+    Value::map(Map::from_iter([("name".into(), name), ("params".into(), params)]))
 }
 
 fn datetime(ground: &Ground<'_>) -> Value {
@@ -93,9 +108,9 @@ fn datetime(ground: &Ground<'_>) -> Value {
     let now = Instant::from_millis(millis).map(Instant::iso).unwrap_or_default();
     let today = now.split('T').next().unwrap_or("").to_owned();
     Value::map(Map::from_iter([
-        ("now".into(), Value::str(now)),
-        ("today".into(), Value::str(today)),
-        ("timestamp".into(), Value::from(millis.div_euclid(1000))),
+        ("now".into(), outside(ground, CLOCK, now)),
+        ("today".into(), outside(ground, CLOCK, today)),
+        ("timestamp".into(), Value::from(millis.div_euclid(1000)).with_origin(ground.session.origins.outside(CLOCK))),
     ]))
 }
 
@@ -113,14 +128,14 @@ fn git(ground: &Ground<'_>) -> Value {
             Some(branch) => read(&format!("refs/heads/{branch}")).or_else(|| packed_ref(&read("packed-refs")?, branch)),
             None => Some(head.clone()),
         };
-        map.insert("branch".into(), Value::str(branch.unwrap_or_default()));
-        map.insert("commitHash".into(), Value::str(commit.unwrap_or_default()));
+        map.insert("branch".into(), outside(ground, GIT, branch.unwrap_or_default()));
+        map.insert("commitHash".into(), outside(ground, GIT, commit.unwrap_or_default()));
         let url = read("config").and_then(|text| origin_url(&text)).unwrap_or_default();
         let secret = has_credentials(&url);
-        map.insert("originUrl".into(), Value::str(url).tainted_if(secret));
+        map.insert("originUrl".into(), outside(ground, GIT, url).tainted_if(secret));
     }
     for key in ["branch", "commitHash", "originUrl"] {
-        map.entry(key.into()).or_insert_with(|| Value::str(""));
+        map.entry(key.into()).or_insert_with(|| outside(ground, GIT, ""));
     }
     Value::map(map)
 }

@@ -60,6 +60,7 @@ fn report_missing_provider(ground: &Ground<'_>, what: &str, type_name: &str, wan
     let names: Vec<String> = wanted.iter().map(|name| format!("`{name}`")).collect();
     let message =
         format!("{what} is of type `{type_name}`, and this environment has no provider {}", names.join(" or "));
+    let message = what::missing_names("provider", wanted, true).words(message);
     let hint = format!("add `- name: {}` under `providers` of the project", wanted.first().unwrap_or(&""));
     ground.push(Diagnostic::nowhere(&rules::PROVIDER, message).hint(hint), place);
 }

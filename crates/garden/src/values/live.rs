@@ -440,7 +440,7 @@ struct Keys {
 const KEYS: usize = 8;
 
 impl Thunk for Keys {
-    fn evaluate(&self, _eval: &mut Eval<'_>) -> Value {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
         let Some(action) = self.about.action() else { return Value::poison() };
         let base = &self.about.base;
         let mut keys = Map::with_capacity(KEYS);
@@ -449,7 +449,7 @@ impl Thunk for Keys {
             ("disabled".into(), Value::from(action.disabled)),
             ("buildPath".into(), Value::str(base.full(&base.build_folder(action)))),
             ("sourcePath".into(), Value::str(base.full(&action.source_folder))),
-            ("mode".into(), Value::str("default")),
+            ("mode".into(), crate::action::mode(eval.session)),
             ("var".into(), self.about.vars.merged()),
         ]);
         if let Some(outputs) = &self.outputs {

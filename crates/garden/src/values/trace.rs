@@ -39,6 +39,7 @@ fn described(session: &Session, kind: &OriginKind) -> Option<String> {
         OriginKind::Default { detail, span } => Some(placed(detail, *span)),
         OriginKind::Flag(text) => Some(format!("flag {text}")),
         OriginKind::Env(name) => Some(format!("environment variable {name}")),
+        OriginKind::Outside(what) => Some(what.to_string()),
         OriginKind::Parent { detail, .. } => Some(format!("inherited from {detail}")),
         OriginKind::Derived { step, span, .. } => Some(placed(step, *span)),
         OriginKind::Chosen { rule, .. } => Some((*rule).to_owned()),

@@ -5,6 +5,7 @@
 use rsa::pkcs1::{DecodeRsaPrivateKey, EncodeRsaPrivateKey};
 use rsa::pkcs8::{DecodePrivateKey, EncodePrivateKey, LineEnding};
 use rsa::sha2::Sha256;
+use rsa::traits::PublicKeyParts;
 use x509_cert::Certificate;
 use x509_cert::builder::{self, Builder, CertificateBuilder, profile::BuilderProfile};
 use x509_cert::spki::SubjectPublicKeyInfo;
@@ -125,6 +126,17 @@ impl Key {
         let ed25519 =
             || ed25519_dalek::SigningKey::from_pkcs8_der(content).ok().map(|key| Self::Ed25519(Box::new(key)));
         rsa().or_else(ecdsa).or_else(ed25519)
+    }
+
+    /// The length of an RSA key; 0 for keys on curves, which are short.
+    pub fn rsa_bits(&self) -> usize {
+        match self {
+            Self::Rsa(key) => {
+                let key: &rsa::RsaPrivateKey = (**key).as_ref();
+                key.n().bits() as usize
+            }
+            Self::Ecdsa(_) | Self::Ed25519(_) => 0,
+        }
     }
 
     /// The public key as in certificates.

@@ -71,8 +71,15 @@ const LONG_RSA_STEPS: usize = 30_000_000;
 /// Steps of reusing an existing key. Making the spare one is not charged to its first user: it happens once.
 const KNOWN_STEPS: usize = 1_000;
 
-/// Steps of a signature.
-const SIGNATURE_STEPS: usize = 500_000;
+/// Steps of a signature by an RSA key of 2,048 bits, or by a key on a curve: the time it takes. It grows with the third
+/// power of the length.
+const SIGNATURE_STEPS: usize = 50_000;
+
+fn signature_steps(key: &Key) -> usize {
+    let length = key.rsa_bits().max(2048);
+    let cube = length.saturating_mul(length).saturating_mul(length) / (2048 * 2048 * 2048);
+    SIGNATURE_STEPS.saturating_mul(cube)
+}
 
 fn rsa(m: &mut Machine<'_>) -> Result<Key, Fault> {
     rsa_of(m, 2048, RSA_STEPS)
@@ -203,7 +210,7 @@ fn list(m: &Machine<'_>, value: &Val) -> Vec<Option<String>> {
 
 /// Builds and signs a certificate for a key.
 fn issue(m: &mut Machine<'_>, request: Request<'_>, key: &Key) -> Result<Val, Fault> {
-    m.spend(SIGNATURE_STEPS)?;
+    m.spend(signature_steps(request.signer))?;
     let mut serial = [0u8; 16];
     m.random().fill(&mut serial);
     let days = i128::from(request.days.clamp(-1_000_000, 1_000_000));

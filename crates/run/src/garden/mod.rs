@@ -26,7 +26,9 @@ use crate::store::{Key, hex};
 use crate::tool::Tools;
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::config::ActionKind;
+use purlin_garden::late;
 use purlin_garden::resolve::{Resolution, resolve};
+use purlin_garden::unapplied::unapplied;
 use purlin_garden::versions::Version;
 use purlin_host::native;
 use purlin_syntax::Diagnostic;
@@ -62,6 +64,8 @@ pub struct GardenProject<'s> {
     deploys: RefCell<HashMap<String, Arc<ClusterDeploy>>>,
     /// Nodes in which errors were found during preparation.
     broken: RefCell<HashSet<usize>>,
+    /// Errors that matter only if their action runs.
+    held: RefCell<Vec<Diagnostic>>,
 }
 
 /// The time limit of an action.
@@ -125,6 +129,7 @@ impl<'s> GardenProject<'s> {
             known: RefCell::default(),
             deploys: RefCell::default(),
             broken: RefCell::default(),
+            held: RefCell::default(),
         }
     }
 
@@ -136,6 +141,35 @@ impl<'s> GardenProject<'s> {
     /// The same, with images pushed under their published names.
     pub fn pushing(self, push: bool) -> Self {
         GardenProject { push, ..self }
+    }
+
+    /// The same, with errors that matter only if their action runs ([`late::held_back`]).
+    #[must_use]
+    pub fn holding(self, held: Vec<Diagnostic>) -> Self {
+        GardenProject { held: RefCell::new(held), ..self }
+    }
+
+    /// The same, with those among what was found so far; the rest is handed back.
+    pub fn holding_back(self, found: Vec<Diagnostic>) -> (Self, Vec<Diagnostic>) {
+        let (held, found) = late::held_back(&self.resolution, found);
+        (self.holding(held), found)
+    }
+
+    /// Gives the errors held back to the session, where something else is wrong, too.
+    pub fn let_go(&self) {
+        self.session().sink.extend(self.held.take());
+    }
+
+    /// The errors held back that concern some actions. Those of others become warnings.
+    fn held_for(&self, nodes: &[&Node]) -> Vec<Diagnostic> {
+        let (own, others): (Vec<Diagnostic>, Vec<Diagnostic>) =
+            self.held.take().into_iter().partition(|problem| self.concerns(nodes, problem));
+        self.session().sink.extend(others.into_iter().map(Diagnostic::warning));
+        own
+    }
+
+    fn concerns(&self, nodes: &[&Node], problem: &Diagnostic) -> bool {
+        late::concerns(&self.resolution, problem, &|key| nodes.iter().any(|node| node.id == key))
     }
 
     /// The same, with the user's cluster options.
@@ -262,6 +296,12 @@ impl Project for GardenProject<'_> {
     fn check(&self, requested: &[usize]) -> Vec<Diagnostic> {
         let reached = reachable(&self.nodes, requested);
         let reached: Vec<&Node> = reached.iter().filter_map(|node| self.nodes.get(*node)).collect();
+        let mistakes = self.held_for(&reached);
+        if !mistakes.is_empty() {
+            return mistakes;
+        }
+        let is_run = |key: &str| reached.iter().any(|node| node.id == key);
+        self.session().sink.extend(unapplied(&self.resolution, &is_run));
         if !reached.iter().flat_map(|node| &node.needs).any(|need| need.is_runtime) {
             return Vec::new();
         }
@@ -273,7 +313,12 @@ impl Project for GardenProject<'_> {
         };
         match sibling.sink.succeeds(resolve_all) {
             ((), true) => Vec::new(),
-            ((), false) => sibling.sink.hand_on(),
+            ((), false) => {
+                let (mut others, mut found) = late::held_back(&self.resolution, sibling.sink.hand_on());
+                others.retain(|problem| self.concerns(&reached, problem));
+                found.extend(others);
+                if found.iter().any(Diagnostic::is_error) { found } else { Vec::new() }
+            }
         }
     }
 

@@ -86,12 +86,25 @@ const OBJECTS: Runnable = deploys("objects", "Kubernetes objects", objects::open
 pub enum Purpose {
     /// To run actions of a kind and their dependencies.
     Run(Kind),
+    /// To run the steps of a workflow.
+    Steps,
     /// To run actions of all kinds again and again.
     Dev,
     /// To compare its actions with those of another state of the project.
     Compare,
     /// To look at what was brought up, and to take it down.
     Look,
+}
+
+impl Purpose {
+    /// The kind of the actions that are run.
+    fn kind(self) -> Option<Kind> {
+        match self {
+            Purpose::Run(kind) => Some(kind),
+            Purpose::Steps => Some(Kind::Run),
+            Purpose::Dev | Purpose::Compare | Purpose::Look => None,
+        }
+    }
 }
 
 /// The user's options about opening a project.
@@ -187,7 +200,7 @@ impl Runnable {
         (session, request): (&'f Session, &'f Request),
         opening: &'p Opening,
     ) -> Result<Box<dyn Project + 'p>, Refused> {
-        if let Purpose::Run(kind) = opening.purpose
+        if let Some(kind) = opening.purpose.kind()
             && !self.has(kind)
         {
             return Err(Refused::Usage(self.nothing_to_do(kind)));

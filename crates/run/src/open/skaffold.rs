@@ -41,7 +41,7 @@ pub(super) fn open<'p>(site: &Site<'p, '_>) -> Result<Box<dyn Project + 'p>, Ref
         match opening.purpose {
             Purpose::Run(Kind::Deploy) | Purpose::Dev | Purpose::Compare => project.deploying(deploying, false),
             Purpose::Look => project.deploying(deploying, true),
-            Purpose::Run(_) => project,
+            Purpose::Run(_) | Purpose::Steps => project,
         }
     };
     let (project, is_sound) = session.sink.succeeds(make);
@@ -57,6 +57,6 @@ fn mode(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Run(kind) => kind.name(),
         Purpose::Dev => DEV,
-        Purpose::Compare | Purpose::Look => "build",
+        Purpose::Steps | Purpose::Compare | Purpose::Look => "build",
     }
 }

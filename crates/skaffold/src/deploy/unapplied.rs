@@ -54,6 +54,7 @@ const ROWS: &[Row] = &[
 #[rustfmt::skip]
 const RELEASE: &[(&str, &str)] = &[
     ("recreatePods", "pods are replaced when their template changes"),
+    ("upgradeOnChange", "a release is applied again when what it renders changes"),
     ("useHelmSecrets", "decrypt its values files first"),
     ("packaged", "set `version` and `appVersion` in its `Chart.yaml`"),
 ];

@@ -130,12 +130,25 @@ fn check_all(session: &Session, configs: &[Config<'_>], scope: Scope, tags: Tags
 /// Warns of likely mistakes that Skaffold reports only when it builds or deploys, or never.
 pub fn suspicious(session: &Session, configs: &[Config<'_>]) {
     let (built, profile_images, profiles) = (built(configs), slips::profile_images(configs), slips::profiles(configs));
+    let has_sources = configs.iter().any(|config| has_context(config, session));
     let variable_names = &OnceCell::new();
     for config in configs.iter().filter(|config| !config.is_remote) {
         let (sink, profile_images, profiles) = (&session.sink, &profile_images, &profiles);
         let check = Check { config, sink, built: &built, profile_images, variable_names, profiles };
         slips::check(&check, session);
+        // Where no context is there at all, the sources are kept elsewhere.
+        if has_sources {
+            contexts(&check, session);
+        }
     }
+}
+
+/// Whether the context of some artifact is there.
+fn has_context(config: &Config<'_>, session: &Session) -> bool {
+    let artifacts = config.item.view().at(&["build", "artifacts"]).into_iter().flat_map(View::items);
+    let mut contexts = artifacts.map(|artifact| artifact.get("context").map(|context| context.text()));
+    let is_there = |path: &str| session.world.stat(&crate::render::from_file(config, path)).is_ok();
+    contexts.any(|context| context.is_none_or(|path| is_there(&path)))
 }
 
 fn built(configs: &[Config<'_>]) -> HashSet<String> {
@@ -193,12 +206,58 @@ fn folders(check: &Check<'_, '_>, view: View<'_, '_>, session: &Session) {
     }
     let artifacts = view.at(&["build", "artifacts"]).into_iter().flat_map(View::items);
     for (path, span) in artifacts.filter_map(|artifact| artifact.get("context").and_then(missing)) {
-        // A missing folder may be created by other means; a similar name is a misspelling.
+        // A similar name is a misspelling, whatever else is wrong.
         if let Some(hint) = near(&path) {
-            let message = format!("the folder `{path}` does not exist");
-            check.push(Diagnostic::at(&crate::rules::FILE, span, message).warning().hint(hint));
+            check.push(no_folder(&path, span).hint(hint));
         }
     }
+}
+
+fn no_folder(path: &str, span: Span) -> Diagnostic {
+    Diagnostic::at(&crate::rules::FILE, span, format!("the folder `{path}` does not exist")).warning()
+}
+
+/// Build contexts that do not exist. Those with a similar name are reported with the folders.
+fn contexts(check: &Check<'_, '_>, session: &Session) {
+    let artifacts = check.config.item.view().at(&["build", "artifacts"]).into_iter().flat_map(View::items);
+    for context in artifacts.filter_map(|artifact| artifact.get("context")) {
+        let path = context.text();
+        let is_plain = !path.is_empty() && !path.contains(['{', '$']) && !crate::paths::is_address(&path);
+        let stat = || session.world.stat(&crate::render::from_file(check.config, &path));
+        let is_above = || run_in(check, |full| session.world.stat(full).is_ok(), &path).is_some();
+        let is_missing = is_plain && matches!(stat(), Err(WorldError::NotFound)) && !is_above();
+        if is_missing && near_path(check, session, &path).is_none() {
+            let hint = "correct the path; it starts at the folder of `skaffold.yaml`";
+            check.push(no_folder(&path, context.span().unwrap_or(check.config.span)).hint(hint));
+        }
+    }
+}
+
+/// The build contexts that are no folders, of the images that are to be built. Nothing is tagged or built then.
+pub fn missing_contexts(
+    session: &Session,
+    configs: &[Config<'_>],
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Vec<Diagnostic> {
+    let mut problems: Vec<Diagnostic> = Vec::new();
+    for config in configs.iter().filter(|config| !config.is_remote) {
+        let artifacts = config.item.view().at(&["build", "artifacts"]).into_iter().flat_map(View::items);
+        for artifact in artifacts.filter(|artifact| is_wanted(&artifact.text_of("image"))) {
+            let Some(context) = artifact.get("context").filter(|context| !context.text().is_empty()) else { continue };
+            let (path, image) = (context.text(), artifact.text_of("image"));
+            let problem = match session.world.stat(&crate::render::from_file(config, &path)) {
+                Ok(stat) if stat.kind == FileKind::Folder => continue,
+                Ok(_) => "is not a folder",
+                Err(WorldError::NotFound) => "does not exist",
+                Err(_) => continue,
+            };
+            let message = format!("the context `{path}` of the image `{image}` {problem}");
+            let span = context.span().unwrap_or(config.span);
+            let hint = "correct the path; it starts at the folder of `skaffold.yaml`";
+            problems.push(Diagnostic::at(&crate::rules::FILE, span, message).hint(hint));
+        }
+    }
+    problems
 }
 
 /// The sections that configure deployment.

@@ -45,6 +45,7 @@ pub const DIALECT: Dialect = Dialect {
     resolve,
     together: Some(libraries::check),
     prepare: Some(crate::load::built_in::share_profiles),
+    apart: None,
     resuming: None,
     variants: Variants::NONE,
     eval,

@@ -87,6 +87,9 @@ pub enum OriginKind {
     Flag(EcoString),
     /// An environment variable.
     Env(EcoString),
+    /// Something else that differs between runs of the same project: the machine, the clock, the command, the state of
+    /// the repository. In a user's words.
+    Outside(EcoString),
     /// Inherited from a parent (a type, a base, a template).
     Parent {
         /// The parent, in a user's words.
@@ -268,6 +271,11 @@ impl Origins {
         self.push(OriginKind::Env(name.into()))
     }
 
+    /// Something else that differs between runs of the same project.
+    pub fn outside(&self, name: impl Into<EcoString>) -> Origin {
+        self.push(OriginKind::Outside(name.into()))
+    }
+
     /// A computed value. Keeps the origin of a single input that passed through unchanged.
     pub fn derived(&self, step: impl Into<EcoString>, span: Option<Span>, pieces: Vec<Piece>) -> Origin {
         self.push(OriginKind::Derived { step: step.into(), span, pieces })
@@ -377,7 +385,7 @@ impl Origins {
                 OriginKind::Chosen { winner, .. } => Ok(*winner),
                 OriginKind::Selected { taken, .. } => Ok(*taken),
                 OriginKind::Parent { from, .. } => Ok(*from),
-                OriginKind::Flag(_) | OriginKind::Env(_) | OriginKind::Unknown => Err(None),
+                OriginKind::Flag(_) | OriginKind::Env(_) | OriginKind::Outside(_) | OriginKind::Unknown => Err(None),
             });
             match next {
                 Ok(next) => origin = next,
@@ -404,7 +412,7 @@ impl Origins {
                 OriginKind::Chosen { winner, .. } => (None, Some(*winner)),
                 OriginKind::Selected { taken, .. } => (None, Some(*taken)),
                 OriginKind::Parent { from, .. } => (None, Some(*from)),
-                OriginKind::Flag(_) | OriginKind::Env(_) | OriginKind::Unknown => (None, None),
+                OriginKind::Flag(_) | OriginKind::Env(_) | OriginKind::Outside(_) | OriginKind::Unknown => (None, None),
             });
             found = span.or(found);
             match next {

@@ -109,11 +109,13 @@ fn carry(
         since: None,
     };
     let tag = published_tag(invocation, flags)?;
-    let project = garden(invocation, &session, &request)?.pushing(push).tagged(tag);
+    let project = garden(invocation, &session, &request)?.pushing(push).tagged(tag).on(order.clusters.clone());
+    let (project, found) = project.holding_back(session.sink.take());
+    session.sink.extend(found);
     if session.sink.has_errors() {
+        project.let_go();
         return Err(report(invocation, &session, Style::default()));
     }
-    let project = project.on(order.clusters.clone());
     let (exit, summary, requested) = carry_out(invocation, &session, &project, &order, Style::default())?;
     let result = graph_results(&summary, &requested);
     let text = match (format, summary.is_good()) {

@@ -90,6 +90,9 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Ex
         if !validate(session, &configs, Scope::Manifests, flags.tags()) {
             return opened.report(invocation);
         }
+        if is_building(flags) {
+            super::execute::report_contexts(session, &configs, &|_| true);
+        }
         let settings = match settings(invocation, flags, session, &configs) {
             Ok(settings) => settings,
             Err(message) => return usage(invocation, &message),
@@ -120,6 +123,12 @@ pub(super) fn bodies(manifests: &[Manifest]) -> Vec<String> {
     manifests.iter().map(body).collect()
 }
 
+/// Whether `render` would build the images, or tag them: none are given, and manifests are not used as they are.
+fn is_building(flags: &Flags) -> bool {
+    let given = flags.text("build-artifacts").is_some() || !flags.list("images").is_empty();
+    !given && flags.text("digest-source") != Some("none")
+}
+
 /// The images and labels for manifests.
 pub(super) fn settings(
     invocation: &Invocation<'_>,
@@ -145,8 +154,7 @@ pub(super) fn settings(
         let tag = flags.text("default-repo").map_or_else(|| tag.clone(), |registry| image::in_registry(&tag, registry));
         built.push((name, tag));
     }
-    let given = flags.text("build-artifacts").is_some() || !flags.list("images").is_empty();
-    if !given && flags.text("digest-source") == Some("tag") {
+    if is_building(flags) && flags.text("digest-source") == Some("tag") {
         let named = flags.text("tag").filter(|tag| !tag.is_empty());
         built = tag::tags(session, configs, &invocation.template_env(), flags.text("default-repo"), named)?;
     }

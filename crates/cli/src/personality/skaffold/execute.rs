@@ -17,7 +17,7 @@ use purlin_run::skaffold::{Deploying, Forwards, Settings, SkaffoldProject, deplo
 use purlin_skaffold::remote::Sync;
 use purlin_skaffold::render::{Settings as RenderSettings, render};
 use purlin_skaffold::template::{self, Build};
-use purlin_skaffold::validate::{Scope, validate};
+use purlin_skaffold::validate::{Scope, missing_contexts, validate};
 use purlin_skaffold::walk::{Bases, Config};
 use purlin_value::Session;
 use std::io::Write;
@@ -72,6 +72,13 @@ fn project<'p, 'f>(
     if !validate(session, configs, Scope::Project, flags.tags()) {
         return Err(opened.report(invocation));
     }
+    if matches!(mode, "build" | "run") {
+        let names = flags.list("build-image");
+        report_contexts(session, configs, &|image| is_chosen(image, &names));
+        if session.sink.has_errors() {
+            return Err(opened.report(invocation));
+        }
+    }
     let built = match mode {
         "build" | "run" => Vec::new(),
         _ => {
@@ -105,6 +112,20 @@ fn project<'p, 'f>(
 /// Images by name, and the image to use for each.
 type Built = Vec<(String, String)>;
 
+/// Reports contexts of wanted images that are no folders. Where nothing is to be built, the same is a warning, which is
+/// not repeated.
+pub(super) fn report_contexts(session: &Session, configs: &[Config<'_>], is_wanted: &dyn Fn(&str) -> bool) {
+    let problems = missing_contexts(session, configs, is_wanted);
+    let mut found = session.sink.take();
+    found.retain(|known| known.is_error() || problems.iter().all(|problem| problem.span != known.span));
+    session.sink.extend(found.into_iter().chain(problems));
+}
+
+/// Whether an image is among those of `--build-image`.
+fn is_chosen(image: &str, names: &[String]) -> bool {
+    names.is_empty() || names.iter().any(|name| image.contains(name.as_str()))
+}
+
 /// Builds the images selected by flags. Returns the built images.
 fn build_images(
     invocation: &mut Invocation<'_>,
@@ -114,7 +135,7 @@ fn build_images(
     is_quiet: bool,
 ) -> Result<(Exit, Built), Exit> {
     let names = flags.list("build-image");
-    let is_chosen = |image: &str| names.is_empty() || names.iter().any(|name| image.contains(name.as_str()));
+    let is_chosen = |image: &str| is_chosen(image, &names);
     let chosen: Vec<(usize, &str, &str)> = project
         .tags()
         .enumerate()
