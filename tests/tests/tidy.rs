@@ -302,6 +302,7 @@ const READERS: &[(&str, &str)] = &[
     ("crates/value/src/text/pattern.rs", "engines of regular expressions"),
     ("crates/cluster/src/error.rs", "Kubernetes' API server"),
     ("crates/host/src/fetch/git.rs", "git"),
+    ("crates/policy/src/rego.rs", "policies of users, whose words show which of their rules spoke"),
     ("crates/verify/src/chart.rs", "Helm's words, which tests of charts compare"),
 ];
 
