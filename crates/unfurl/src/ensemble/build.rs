@@ -8,6 +8,7 @@ use super::service::{Service, from_tosca, is_open_node};
 use super::stored::{Stored, stored_instances, stored_status};
 use super::validate;
 use crate::eval::status::effective;
+use crate::job::operation::is_declined;
 use crate::rules;
 use crate::tree::{self, Attribute, Declared, Node, NodeId, NodeKind, Priority, Schema, Status, Tree};
 use crate::val::{Data, MapKey, Val};
@@ -268,7 +269,7 @@ impl<'a> Builder<'a> {
     fn is_connected(&self, node: &topology::Node) -> bool {
         let model = &self.service.model;
         let full = |name: &Text| match model.find(entities::RELATIONSHIP_TYPE, name) {
-            Some(id) => model.name(id).clone(),
+            Some(id) => model.name(id),
             None => name.text.clone(),
         };
         required_connections(model, node).all(|wanted| {
@@ -857,7 +858,10 @@ fn carries_out(model: &Model, node: &topology::Node, counts: &dyn Fn(&str, &str)
     let own = node.interfaces.iter().flat_map(|(name, interface)| {
         interface.operations.iter().map(move |(operation, done)| (name, operation, done))
     });
-    if own.filter(|(name, operation, _)| counts(name, operation)).any(|(_, _, operation)| operation.implemented) {
+    if own
+        .filter(|(name, operation, _)| counts(name, operation))
+        .any(|(_, _, operation)| operation.implemented && !is_declined(operation.primary.as_ref()))
+    {
         return true;
     }
     let written = || [Some(&node.template), model.complete(node.node_type)].into_iter().flatten();

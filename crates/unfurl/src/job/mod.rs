@@ -32,7 +32,7 @@ use ecow::EcoString;
 use operation::{Configurator, Operation};
 use options::{Options, Workflow};
 use purlin_model::project::Request as Asked;
-use purlin_syntax::{Diagnostic, Severity};
+use purlin_syntax::{Diagnostic, Hint, Severity, suggest, what};
 use purlin_tosca::rules as tosca_rules;
 use purlin_value::world::Moment;
 use purlin_value::{Session, Value};
@@ -197,6 +197,7 @@ impl<'s> Job<'s> {
 
     /// Decides the operations to run. Returns whether all of them can be run here; others are reported.
     pub fn plan(&mut self) -> bool {
+        self.report_unknown_names();
         let (requests, groups) = plan::requests(self);
         let installers = self.add_installers(&requests);
         self.report_late_hosts();
@@ -245,6 +246,23 @@ impl<'s> Job<'s> {
                 }
                 self.session.sink.push(diagnostic);
             }
+        }
+    }
+
+    /// Refuses a template or an instance that an option names and the ensemble does not have.
+    fn report_unknown_names(&self) {
+        let tree = &self.ensemble.tree;
+        let templates = &self.ensemble.service.topology.nodes;
+        let unknown = |kind: &str, name: &str, hint: Option<Hint>| {
+            let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN, what::unknown(kind, name));
+            self.session.sink.push(diagnostic.maybe_hint(hint));
+        };
+        if let Some(name) = self.options.template.as_deref().filter(|name| !templates.contains_key(*name)) {
+            unknown("node template", name, suggest::did_you_mean(name, templates.keys().map(EcoString::as_str)));
+        }
+        for name in self.options.instances.iter().filter(|name| tree.by_name(name).is_none()) {
+            let known = tree.named_in(tree.root()).map(|(known, _)| known.as_str());
+            unknown("instance", name, suggest::did_you_mean(name, known));
         }
     }
 

@@ -172,7 +172,10 @@ impl Ensemble {
         let (service, owners) = self.owners(target);
         let interfaces = owners.iter().filter_map(|owner| owner.named("interfaces", interface));
         let mut written = interfaces.filter_map(|interface| interface.named("operations", name));
-        written.any(|operation| is_planned(service, operation) && implementation_of(operation).is_some())
+        written.any(|operation| {
+            let carried_out = implementation_of(operation).is_some_and(|own| !is_declined(own.value("primary")));
+            carried_out && is_planned(service, operation)
+        })
     }
 
     /// The replacement of an operation in a dry run.
@@ -257,7 +260,7 @@ impl Ensemble {
             (_, _, Some(text)) if implementation.is_named && Configurator::named(text).is_none() => None,
             (_, _, text) => text.map(EcoString::from),
         };
-        if guess.as_deref() == Some("not_implemented") {
+        if guess.as_deref() == Some(NOT_IMPLEMENTED) {
             return None;
         }
         let class = implementation.class.clone().or_else(|| artifact.and_then(|(_, class)| class));
@@ -406,6 +409,14 @@ pub(super) fn is_users(service: &Service, entity: &Entity) -> bool {
 /// implementation.
 fn is_planned(service: &Service, operation: &Entity) -> bool {
     is_users(service, operation) || implementation_of(operation).is_some()
+}
+
+/// The word in the place of an implementation that says that there is none.
+const NOT_IMPLEMENTED: &str = "not_implemented";
+
+/// Whether an operation is written down as one that is not carried out.
+pub(crate) fn is_declined(primary: Option<&tosca::Val>) -> bool {
+    primary.and_then(tosca::Val::as_str) == Some(NOT_IMPLEMENTED)
 }
 
 /// The implementation of an operation.
