@@ -2,42 +2,27 @@
 //!
 //! The interface for commands and editors. It lists every dialect, but does not depend on their details.
 
-mod advice;
-mod affects;
-mod ahead;
-mod bases;
+mod answer;
+mod check;
 mod compile;
 mod dialects;
-mod diff;
-mod entry;
-mod everywhere;
-mod graph;
+mod find;
 mod inner;
-mod inputs;
-mod judged;
 mod layout;
-mod loose;
-mod made;
-mod matching;
-mod names;
-mod once;
-mod output;
-mod outside;
 pub mod picture;
-mod policies;
 pub mod rules;
 mod schemas;
-mod shown;
-mod survey;
-mod unused;
+mod show;
 mod variants;
-mod why;
 
 pub use advice::{advise, narrow};
 pub use affects::{Affected, affects, wholes};
+use answer::{affects, diff, entry, inputs, made, matching, names, output, why};
+use check::{advice, everywhere, judged, once, policies, unused};
 pub use compile::{Compiled, compile, compile_and_judge, detect, eval};
 pub use dialects::{DIALECTS, all_rules};
 pub use diff::{Difference, cause_text, compared, diff, hidden_alike, in_variants};
+use find::{ahead, bases, loose, outside, survey};
 pub use graph::{GraphFormat, Page, Theme, draw};
 pub use inner::ENGINES;
 pub use inputs::{inputs, inputs_at};
@@ -50,6 +35,7 @@ pub use once::once;
 pub use output::{Blame, affects_value, differences_value, graph_value, inputs_value, resolved_value, why_value};
 pub use policies::policy_inputs;
 pub use schemas::{SCHEMA_NAMES, SchemaOf, schema_by, schema_of};
+use show::{graph, shown};
 pub use shown::{Shown, View, show};
 pub use survey::{Checked, Claim, Found, Surveyed, search, survey, survey_declared, survey_variants};
 pub use variants::variants;

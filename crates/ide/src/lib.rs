@@ -4,32 +4,19 @@
 //! projects, possibly on another thread; an [`Ide`] answers from the current texts and from the last [`Picture`] of a
 //! workspace, so that no answer waits for a resolution.
 
-mod actions;
-mod buffers;
-mod complete;
-mod context;
-mod expressions;
+mod changes;
+mod cursor;
 mod facts;
-mod flow;
-mod functions;
-mod house;
 mod hover;
-mod likely;
-mod mend;
-mod names;
-mod outline;
-mod place;
-mod rename;
-mod same;
-mod scan;
-mod shapes;
+mod projects;
+mod proposals;
 mod tokens;
-mod tosca;
-mod workspace;
 
 pub use actions::Fix;
 pub use buffers::{Buffers, Desk};
+use changes::{actions, mend, names, rename, same};
 pub use complete::{Proposal, ProposalKind};
+use cursor::{context, flow, outline, place, scan};
 pub use facts::Mark;
 pub use functions::Signature;
 pub use house::{House, Judge, Keeper};
@@ -37,6 +24,8 @@ pub use hover::{Hover, Inlay, Lens};
 pub use mend::{Corrected, Correction, Mended, Refused, mend};
 pub use names::{Edit, Symbol};
 pub use place::{Place, Point, offset_chars, offset_utf16};
+use projects::{buffers, house, workspace};
+use proposals::{complete, functions, likely, shapes, tosca};
 pub use rename::{Refusal, Renamed, apply, place_of};
 pub use tokens::{TOKEN_KINDS, Token};
 pub use workspace::{Change, Choice, Outcome, Picture, Problem, Workspace};

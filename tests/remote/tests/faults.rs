@@ -1,7 +1,7 @@
 //! The client against servers that do something wrong: the right outcome or a clear error, never a wrong result, and never
 //! without end.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods)]
 
 use purlin_remote::client::Client;
 use purlin_remote::job::{End, Job};
