@@ -80,6 +80,8 @@ impl Dev {
         for (file, text) in [("lib/a", "1"), ("other/a", "1"), ("token/t", "x"), ("broken/a", "1")] {
             std::fs::write(top.join("project").join(file), text).unwrap();
         }
+        // Times of files are not exact: what was written just before counts as changed since.
+        std::thread::sleep(Duration::from_millis(100));
         let log = std::fs::File::create(top.join("log")).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_purlin"))
             .args(["dev", "-j", "2"])

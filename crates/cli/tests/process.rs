@@ -63,7 +63,9 @@ fn too_little_address_space_is_said() {
     let folder = Folder::new("space");
     folder.write("Chart.yaml", "apiVersion: v2\nname: good\nversion: 1.0.0\n");
     let mut refused = 0;
-    for kib in [1_200_000, 600_000, 300_000, 200_000, 100_000] {
+    // Where the program itself does not fit, the system's loader fails before it begins.
+    let program = std::fs::metadata(env!("CARGO_BIN_EXE_purlin")).unwrap().len() / 1024;
+    for kib in [1_200_000, 600_000, 300_000, 200_000, 100_000].into_iter().filter(|kib| *kib > program) {
         let line = format!("ulimit -v {kib} && exec {} check", env!("CARGO_BIN_EXE_purlin"));
         let output = Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap();
         let said = text(&output.stderr);
@@ -73,7 +75,7 @@ fn too_little_address_space_is_said() {
             other => panic!("with {kib} KiB: {other:?} {said}"),
         }
     }
-    assert!(refused > 0, "256 MiB do not fit into 200,000 KiB");
+    assert!(refused > 0, "256 MiB do not fit into the smallest of these");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use purlin_value::path::within;
 use purlin_value::world::FileKind;
 use purlin_value::{Session, path};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Never part of a project: repositories, data of Garden and Purlin, and reports.
@@ -44,6 +45,11 @@ pub struct FileTree {
 impl FileTree {
     /// Lists the files below a folder.
     pub fn walk(session: &Session, root: &str, ignore_file: &str) -> Self {
+        Self::walk_where(session, root, ignore_file, &|_| true)
+    }
+
+    /// The same, entering only some folders.
+    pub fn walk_where(session: &Session, root: &str, ignore_file: &str, enters: &dyn Fn(&str) -> bool) -> Self {
         let names = [".gitignore", ignore_file];
         let fixed: Vec<Glob> = FIXED_EXCLUDES.iter().map(|pattern| Glob::new(pattern)).collect();
         let mut files = Vec::new();
@@ -66,7 +72,7 @@ impl FileTree {
                 }
                 if !is_folder {
                     files.push(File { path: full, is_link: entry.kind == FileKind::Link });
-                } else if depth < MAX_DEPTH {
+                } else if depth < MAX_DEPTH && enters(&full) {
                     open.push((full, ignores.clone(), depth + 1));
                 }
             }
@@ -93,11 +99,40 @@ impl FileTree {
     }
 
     /// The files below a folder.
-    pub fn under(&self, folder: &str) -> impl Iterator<Item = &File> {
-        let prefix = if folder == "." { String::new() } else { format!("{folder}/") };
-        let start = self.files.partition_point(|file| file.path < prefix);
-        self.files.iter().skip(start).take_while(move |file| file.path.starts_with(&prefix))
+    pub fn under(&self, folder: &str) -> &[File] {
+        self.beginning(&prefix_of(folder)).map_or(&[], |range| self.files.get(range).unwrap_or_default())
     }
+
+    /// The files below a folder that a selection may take. Only those are looked at whose paths begin as its patterns
+    /// do, so that many actions with patterns of their own in one folder cost what they select.
+    pub fn candidates(&self, folder: &str, selection: &Selection) -> Vec<&File> {
+        let prefix = prefix_of(folder);
+        let mut ranges: Vec<Range<usize>> = match selection.starts() {
+            None => self.beginning(&prefix).into_iter().collect(),
+            Some(starts) => starts.filter_map(|start| self.beginning(&format!("{prefix}{start}"))).collect(),
+        };
+        ranges.sort_by_key(|range| range.start);
+        let mut next = 0;
+        let mut found = Vec::new();
+        for range in ranges {
+            found.extend(self.files.get(range.start.max(next)..range.end).unwrap_or_default());
+            next = next.max(range.end);
+        }
+        found
+    }
+
+    /// The positions of the files whose paths begin with a text; `None` if there are none.
+    fn beginning(&self, prefix: &str) -> Option<Range<usize>> {
+        let start = self.files.partition_point(|file| file.path.as_str() < prefix);
+        let rest = self.files.get(start..)?;
+        let count = rest.partition_point(|file| file.path.starts_with(prefix));
+        (count > 0).then_some(start..start + count)
+    }
+}
+
+/// The beginning of the paths of all files in a folder.
+fn prefix_of(folder: &str) -> String {
+    if folder == "." { String::new() } else { format!("{folder}/") }
 }
 
 /// The files that match a pattern, from a folder; ignored files can be named explicitly.
@@ -115,7 +150,7 @@ pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern
         return vec![start];
     }
     if rest == 0 || (is_deep && plain.is_empty()) {
-        let files: Vec<&File> = tree.under(folder).collect();
+        let files = tree.candidates(folder, &selection);
         if !pays(session, files.len() as u64) {
             return Vec::new();
         }
@@ -181,9 +216,67 @@ impl Selection {
         Selection { include: include.map(globs), exclude: globs(exclude) }
     }
 
+    /// The texts of which one begins every path that is selected; `None` if all paths may be.
+    fn starts(&self) -> Option<impl Iterator<Item = String>> {
+        Some(self.include.as_ref()?.iter().flat_map(Glob::fixed_starts))
+    }
+
+    /// Whether a folder, relative to that of the selection, may hold selected files.
+    pub fn may_be_below(&self, folder: &str) -> bool {
+        let inside = format!("{folder}/");
+        let leads = |start: String| start.starts_with(&inside) || inside.starts_with(&start);
+        self.starts().is_none_or(|mut starts| starts.any(leads))
+    }
+
     /// Whether a path, relative to the folder, is selected.
     pub fn takes(&self, path: &str) -> bool {
         let included = self.include.as_ref().is_none_or(|globs| globs.iter().any(|glob| glob.covers(path)));
         included && !self.exclude.iter().any(|glob| glob.covers(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(paths: &[&str]) -> FileTree {
+        let mut files: Vec<File> = paths.iter().map(|path| File { path: (*path).to_owned(), is_link: false }).collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        FileTree { files, ..FileTree::default() }
+    }
+
+    /// Candidates are few, and none that is selected is missing.
+    #[test]
+    fn candidates_hold_everything_that_is_selected() {
+        let paths = ["a/f", "a/g/h", "a1/f", "a1-x", "a10/f", "b/a1/f", "b/c", "ab", "z"];
+        let tree = tree(&paths);
+        let patterns: [&[&str]; 9] = [
+            &["a1"],
+            &["a1/*"],
+            &["a/**", "a/g/*"],
+            &["**/f"],
+            &["a1*"],
+            &["{a,b}/*"],
+            &["b/c", "b"],
+            &["?/f"],
+            &["none/x"],
+        ];
+        for include in patterns {
+            let include: Vec<String> = include.iter().map(|pattern| (*pattern).to_owned()).collect();
+            let selection = Selection::new(Some(&include), &[]);
+            for folder in [".", "a", "b"] {
+                let taken = |file: &&File| selection.takes(within(folder, &file.path));
+                let all: Vec<&File> = tree.under(folder).iter().filter(taken).collect();
+                let found: Vec<&File> = tree.candidates(folder, &selection).into_iter().filter(taken).collect();
+                assert_eq!(found, all, "{include:?} in {folder}");
+                for file in all {
+                    let parent = path::parent(within(folder, &file.path));
+                    assert!(parent == "." || selection.may_be_below(parent), "{include:?} in {parent}");
+                }
+            }
+        }
+        let few = Selection::new(Some(&["a1/*".to_owned()]), &[]);
+        assert_eq!(tree.candidates(".", &few).len(), 1);
+        assert!(!few.may_be_below("a") && !few.may_be_below("b") && few.may_be_below("a1"));
     }
 }

@@ -164,16 +164,17 @@ pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceS
     let remote = scope.remote.map(|(checkout, _)| tree.remote(session, &checkout.folder));
     let tree = remote.as_deref().unwrap_or(tree);
     let patterns = 1 + scope.include.map_or(0, <[String]>::len) + scope.exclude.len();
-    if !pays(session, (tree.under(scope.folder).count() as u64).saturating_mul(patterns as u64)) {
+    let selection = Selection::new(scope.include, scope.exclude);
+    let candidates = tree.candidates(scope.folder, &selection);
+    if !pays(session, (1 + candidates.len() as u64).saturating_mul(patterns as u64)) {
         return SourceVersion { hash: NO_SOURCE.into(), files: Arc::default(), blobs: Arc::default(), is_sound: false };
     }
-    let selection = Selection::new(scope.include, scope.exclude);
     let uncounted = Selection::new(Some(scope.uncounted), &[]);
     let mut files = Vec::new();
     let mut blobs = Vec::new();
     let mut parts = Vec::new();
     let mut is_sound = true;
-    for file in tree.under(scope.folder) {
+    for file in candidates {
         let within = path::within(scope.folder, &file.path);
         if file.path == scope.config_file || !selection.takes(within) {
             continue;
@@ -248,14 +249,20 @@ impl Hashed {
     /// A file that counts now and did not then.
     pub fn new_file(&self, session: &Session) -> Option<String> {
         let selection = Selection::new(self.include.as_deref(), &self.exclude);
-        let tree = FileTree::walk(session, &self.root, &self.ignore_file);
+        let below = |folder: &str, path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        let enters = |folder: &str| {
+            let is_on_the_way = folder == self.folder || below(folder, &self.folder);
+            let is_inside = self.folder == "." || below(&self.folder, folder);
+            is_on_the_way || (is_inside && selection.may_be_below(path::within(&self.folder, folder)))
+        };
+        let tree = FileTree::walk_where(session, &self.root, &self.ignore_file, &enters);
         let is_new = |file: &str| {
             file != self.config_file
                 && selection.takes(path::within(&self.folder, file))
                 && self.files.binary_search_by(|known| known.as_str().cmp(file)).is_err()
                 && !matches!(session.world.read_link(file), Ok(target) if path::is_absolute(&target))
         };
-        tree.under(&self.folder).map(|file| &file.path).find(|file| is_new(file)).cloned()
+        tree.under(&self.folder).iter().map(|file| &file.path).find(|file| is_new(file)).cloned()
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) struct Answer {
 }
 
 /// A request: an address with headers.
+#[cfg_attr(not(feature = "net"), allow(dead_code))]
 #[derive(Clone, Copy)]
 pub(super) struct Ask<'a> {
     pub(super) method: &'static str,

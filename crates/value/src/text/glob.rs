@@ -139,6 +139,12 @@ impl Glob {
         self.alternatives.iter().any(|pattern| pattern.matches(path, self.stops_at_slash))
     }
 
+    /// The texts of which one begins every path that is [covered](Glob::covers); empty where nothing is fixed.
+    pub fn fixed_starts(&self) -> impl Iterator<Item = String> {
+        let fixed = |token: &Token| if let Token::Char(c) = token { Some(*c) } else { None };
+        self.alternatives.iter().map(move |pattern| pattern.tokens.iter().map_while(fixed).collect())
+    }
+
     /// Whether the path matches, or is in a directory that the pattern names without any wildcard.
     pub fn covers(&self, path: &str) -> bool {
         let is_inside = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));

@@ -364,8 +364,11 @@ fn announce(
 ) {
     let names: Vec<&str> = due.nodes.iter().filter_map(|node| Some(project.nodes().get(*node)?.id.as_str())).collect();
     let root = project.root();
-    let files: Vec<String> =
-        changed.iter().map(|path| path.strip_prefix(&root).unwrap_or(path).display().to_string()).collect();
+    let shown = |path: &PathBuf| match path.strip_prefix(&root).unwrap_or(path) {
+        own if own.as_os_str().is_empty() => ".".to_owned(),
+        below => below.display().to_string(),
+    };
+    let files: Vec<String> = changed.iter().map(shown).collect();
     let what = match (files.as_slice(), names.as_slice()) {
         ([], []) => "everything is done".to_owned(),
         ([], names) => format!("to do: {}", names.join(", ")),
