@@ -11,6 +11,7 @@ use purlin_remote::source::Sources;
 use purlin_remote::tree::{Entry, Folder};
 use purlin_remote_suite::trial::{Dice, Heard, add, job, output, perform};
 use purlin_remote_suite::{Nature, Server};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 fn never() -> bool {
@@ -191,20 +192,22 @@ fn a_stopped_run_cancels_its_execution() {
 fn an_execution_is_found_again_by_its_name() {
     let (server, client) = started(Nature::default());
     let packed = client.pack(&job("sleep 1; echo done"));
-    struct Once(Option<String>);
-    impl Watch for Once {
+    struct Once<'o>(Option<String>, &'o AtomicBool);
+    impl Watch for Once<'_> {
         fn named(&mut self, name: &str) {
             self.0 = Some(name.to_owned());
+            self.1.store(true, Ordering::SeqCst);
         }
         fn stage(&mut self, _: Stage, _: &str) {}
         fn waits(&mut self, _: Duration) {}
         fn sending(&mut self, _: u64) {}
     }
-    let mut once = Once(None);
+    let is_named = AtomicBool::new(false);
+    let mut once = Once(None, &is_named);
     // A run that dies: its connection is lost, nothing is cancelled.
     let nobody = Client::connect(server.settings(), &never).unwrap();
     server.nature().cannot_cancel = true;
-    let running = || server.runs() > 0;
+    let running = || server.runs() > 0 && is_named.load(Ordering::SeqCst);
     assert!(nobody.run(&packed, None, (false, None), &mut once, &running).is_err());
     let done = client.run(&packed, None, (false, once.0.as_deref()), &mut Heard::default(), &never).unwrap();
     assert_eq!(done.stdout, b"done\n");
