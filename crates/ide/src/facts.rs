@@ -11,37 +11,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Kinds of names, in addition to the labels of TOSCA's tables.
-pub mod kind {
-    /// An action of Garden, named `build.api`.
-    pub const ACTION: &str = "action";
-    /// A module of Garden.
-    pub const MODULE: &str = "module";
-    /// A variable of Garden.
-    pub const VARIABLE: &str = "variable";
-    /// A template of Garden.
-    pub const TEMPLATE: &str = "template";
-    /// An input of a template, or of a TOSCA service.
-    pub const INPUT: &str = "input";
-    /// An environment.
-    pub const ENVIRONMENT: &str = "environment";
-    /// A provider of Garden.
-    pub const PROVIDER: &str = "provider";
-    /// A project.
-    pub const PROJECT: &str = "project";
-    /// A configuration of Skaffold.
-    pub const CONFIG: &str = "configuration";
-    /// A profile of Skaffold.
-    pub const PROFILE: &str = "profile";
-    /// An image that Skaffold builds.
-    pub const IMAGE: &str = "image";
-    /// A value of a chart, named by its dotted path.
-    pub const VALUE: &str = "value";
-    /// A template that a chart defines.
-    pub const NAMED_TEMPLATE: &str = "named template";
-    /// A chart.
-    pub const CHART: &str = "chart";
-}
+// Kinds of names, in addition to the labels of TOSCA's tables.
+pub use purlin_value::names::kind;
 
 /// A name with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
