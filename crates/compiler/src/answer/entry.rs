@@ -32,7 +32,9 @@ impl Around {
 
 /// The entry whose key or value is at a place; a place within a single value selects the whole.
 pub(crate) fn entry_at(place: Span, sources: &Sources) -> Option<Entry> {
-    sources.with_tree(place.file, |tree| tree.roots().find_map(|root| entry_below(root, place))).flatten()
+    // A file may have as many documents as problems.
+    let holds = |root: &Node<'_>| is_inside(place, root.span());
+    sources.with_tree(place.file, |tree| tree.roots().filter(holds).find_map(|root| entry_below(root, place))).flatten()
 }
 
 fn entry_below(root: Node<'_>, place: Span) -> Option<Entry> {
