@@ -82,7 +82,7 @@ fn skaffold(folder: &Path, environments: usize, size: usize, common: Common) -> 
     put(&folder.join("skaffold.yaml"), &text)
 }
 
-/// Writes a project with so many environments, of this size.
+/// Writes a project of a size with a number of environments.
 type Make = fn(&Path, usize, usize, Common) -> std::io::Result<()>;
 
 const KINDS: &[(&str, Make, usize)] = &[("garden", garden, 1_000), ("chart", chart, 40), ("skaffold", skaffold, 200)];

@@ -149,7 +149,7 @@ pub(crate) fn mixed(folder: &Path, count: usize) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Writes a repository of some kind with so many projects.
+/// Writes a repository of a kind with a number of projects.
 pub(crate) type Write = fn(&Path, usize) -> std::io::Result<()>;
 
 fn folder(name: &str) -> PathBuf {

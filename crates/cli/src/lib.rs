@@ -32,7 +32,6 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 use printable::{Passing, Printable};
 use purlin_value::stack::NoAnswer;
 use std::io::{IsTerminal, Read, Write};
-use veil::Veiled;
 
 /// The options that only some dialects use: their names, and the dialects.
 pub fn option_table() -> Vec<(&'static str, &'static [&'static str])> {
@@ -62,7 +61,7 @@ pub fn run(invocation: Invocation<'_>) -> i32 {
         let passing = |is_terminal: bool| if last && is_terminal { Passing::Colours } else { Passing::Everything };
         let mut stdout = Printable::new(stdout, passing(std::io::stdout().is_terminal()));
         let mut stderr = Printable::new(&mut *stderr, passing(std::io::stderr().is_terminal()));
-        let (mut stdout, mut stderr) = (Veiled::new(&mut stdout, veil.clone()), Veiled::new(&mut stderr, veil.clone()));
+        let (mut stdout, mut stderr) = (veil.over(&mut stdout), veil.over(&mut stderr));
         let (stdout, stderr) = (&mut stdout, &mut stderr);
         let inner = Invocation { args, cwd, env, project_env, stdin, stdout, stderr, terminal, last, given, veil };
         purlin_value::stack::with_stack(purlin_value::stack::EVALUATION, || dispatch(inner))

@@ -355,7 +355,7 @@ fn secrets_do_not_leave_this_machine_unless_their_action_is_named() {
     fs::remove_file(project.folder().join("secrets.env")).unwrap();
     fs::remove_file(project.folder().join("carries")).unwrap();
     assert!(!contains(&project.all(), CANARY), "the folder of results has the secret");
-    // Named, it travels; its result is kept by nobody, and what it prints is hidden all the same.
+    // Named, it travels; its result is not cached, and its output is hidden all the same.
     project.write("carries", "nothing\n");
     secretive(&project);
     let results = server.results();

@@ -141,7 +141,8 @@ impl Evaluate for Rego {
         Ok(found)
     }
 
-    /// Those of the body that has the longest part of the message.
+    /// The values mentioned by the body that wrote the message: several bodies of one rule differ only in their words.
+    /// The words are those of the user's policy, not ours.
     fn mentions(&self, verdict: &Verdict) -> Vec<Vec<Step>> {
         let longest = |written: &Written| {
             let said = written.words.iter().filter(|word| verdict.message.contains(word.as_str()));

@@ -121,7 +121,7 @@ pub struct Settings {
     pub priority: i64,
     /// How long an action may wait for a worker.
     pub queue: Duration,
-    /// After this time in the queue the user is told.
+    /// Time in the queue after which the user is notified.
     pub notice: Duration,
     /// How long a call may be silent; the stream of an execution is opened again after this time.
     pub silence: Duration,
@@ -129,19 +129,19 @@ pub struct Settings {
     pub pause: Duration,
 }
 
-/// The `PATH` of commands if nothing else is said.
+/// The default `PATH` of commands.
 pub const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// How long an action may wait for a worker if nothing else is said.
+/// The default time that an action may wait for a worker.
 pub const USUAL_QUEUE: Duration = Duration::from_secs(15 * 60);
 
-/// After this time in the queue the user is told if nothing else is said.
+/// The default time in the queue after which the user is notified.
 pub const USUAL_NOTICE: Duration = Duration::from_secs(10);
 
-/// How long a call may be silent if nothing else is said.
+/// The default time that a call may be silent.
 pub const USUAL_SILENCE: Duration = Duration::from_secs(60);
 
-/// The longest pause before the second try if nothing else is said.
+/// The default longest pause before the second try.
 pub const USUAL_PAUSE: Duration = Duration::from_millis(200);
 
 impl Settings {

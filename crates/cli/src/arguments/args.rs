@@ -539,8 +539,8 @@ pub enum Command {
     },
     /// Unpack an example and run it, without containers and without a cluster.
     ///
-    /// The example is a shop in five kinds of configuration. A program that shows the steps stands in for the container
-    /// builder, and an API in this process for the cluster.
+    /// The example is a shop in five kinds of configuration. A script that prints the steps replaces the container builder,
+    /// and an API in this process replaces the cluster.
     Demo {
         /// Folder to unpack it to; created if missing.
         #[arg(default_value = "purlin-demo", value_name = "DIR")]

@@ -1,7 +1,7 @@
 //! `purlin demo`: unpacks the example storefront, and runs it without containers and without a cluster.
 //!
-//! A program stands in for the container builder, and an API in this process for the cluster; both say so in what they
-//! print. Everything else is as it always is: the commands of the tour are the ones that a user types.
+//! A script replaces the container builder, and an API in this process replaces the cluster; their output says so.
+//! Everything else is real: the commands of the tour are those that a user types.
 
 use super::Context;
 use crate::border::write_below;

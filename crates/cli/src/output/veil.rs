@@ -38,8 +38,8 @@ impl Veil {
     }
 
     /// A stream of its own behind this veil. What it holds back is shown with the next bytes, or at the end.
-    pub(crate) fn over<W: Write>(&self, inner: W) -> Screen<W> {
-        Screen { inner, veil: self.clone(), held: Vec::new() }
+    pub(crate) fn over<W: Write>(&self, inner: W) -> Veiled<W> {
+        Veiled { inner, veil: self.clone(), held: Vec::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Hidden> {
@@ -48,20 +48,14 @@ impl Veil {
 }
 
 /// A stream behind a veil.
-pub(crate) struct Veiled<'w> {
-    inner: &'w mut (dyn Write + Send),
+pub(crate) struct Veiled<W: Write> {
+    inner: W,
     veil: Veil,
     /// A possible beginning of a secret.
     held: Vec<u8>,
 }
 
-impl<'w> Veiled<'w> {
-    pub(crate) fn new(inner: &'w mut (dyn Write + Send), veil: Veil) -> Self {
-        Veiled { inner, veil, held: Vec::new() }
-    }
-}
-
-impl Write for Veiled<'_> {
+impl<W: Write> Write for Veiled<W> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         let hidden = self.veil.lock();
         if hidden.mask.is_empty() {
@@ -79,44 +73,11 @@ impl Write for Veiled<'_> {
 }
 
 /// Bytes still held at the end of the run are not a secret.
-impl Drop for Veiled<'_> {
+impl<W: Write> Drop for Veiled<W> {
     fn drop(&mut self) {
         let mut out = Vec::new();
         self.veil.lock().mask.pass_rest(&mut self.held, &mut out);
         // If even this cannot be written, the exit code remains.
-        let _ = self.inner.write_all(&out);
-    }
-}
-
-/// A stream of a caller behind a veil.
-pub(crate) struct Screen<W: Write> {
-    inner: W,
-    veil: Veil,
-    /// A possible beginning of a secret.
-    held: Vec<u8>,
-}
-
-impl<W: Write> Write for Screen<W> {
-    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-        let hidden = self.veil.lock();
-        if hidden.mask.is_empty() {
-            return self.inner.write(bytes);
-        }
-        let mut out = Vec::with_capacity(bytes.len());
-        hidden.mask.pass(bytes, &mut self.held, &mut out);
-        self.inner.write_all(&out)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.inner.flush()
-    }
-}
-
-impl<W: Write> Drop for Screen<W> {
-    fn drop(&mut self) {
-        let mut out = Vec::new();
-        self.veil.lock().mask.pass_rest(&mut self.held, &mut out);
         let _ = self.inner.write_all(&out);
         let _ = self.inner.flush();
     }

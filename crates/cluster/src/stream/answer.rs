@@ -164,7 +164,7 @@ enum Form {
     Open,
     /// In chunks; the size of the next one follows.
     Size,
-    /// In chunks; so many bytes of this one are left, with its line break.
+    /// In chunks: the number of bytes left of this one, with its line break.
     Chunk(u64),
     /// It is over.
     Over,

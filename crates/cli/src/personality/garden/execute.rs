@@ -208,7 +208,7 @@ pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&
     take_down(invocation, &session, &project, &wanted, Style::default())
 }
 
-/// The project; what is wrong with it is reported.
+/// The project. Its problems are reported.
 pub(super) fn garden<'s>(
     invocation: &mut Invocation<'_>,
     session: &'s Session,

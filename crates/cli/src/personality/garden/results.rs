@@ -12,7 +12,7 @@ use purlin_run::past::{StateOf, statuses};
 use purlin_run::select::no_action;
 use purlin_value::{Map, Value};
 
-/// Prints the result of an action; it is null if there is none for its version.
+/// Prints the result of an action, or null if its version has no result.
 pub(super) fn run(
     invocation: &mut Invocation<'_>,
     flags: &Flags,

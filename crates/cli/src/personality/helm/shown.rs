@@ -250,7 +250,7 @@ pub(super) fn status(invocation: &mut Invocation<'_>, args: &[String]) -> Result
         let resources: Map<String, Json> =
             sections.into_iter().map(|section| (section.name, ordered(Json::Array(section.items)))).collect();
         if let Some(info) = body.get_mut("info").and_then(Json::as_object_mut) {
-            // Helm 3 writes an empty time where there is none.
+            // Helm 3 writes an empty string for a missing time.
             info.retain(|_, value| value.as_str() != Some(""));
             if !resources.is_empty() {
                 info.insert("resources".into(), Json::Object(resources));
@@ -273,7 +273,7 @@ fn ordered(value: Json) -> Json {
     }
 }
 
-/// What is told of a release besides its state.
+/// Parts of a release that are printed besides its state.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Told<'t> {
     /// Objects of the cluster.
@@ -292,7 +292,7 @@ pub(super) struct Values {
     pub(super) given: Json,
     /// All.
     pub(super) all: Json,
-    /// Whether the chart is told, too.
+    /// Whether the chart is printed, too.
     pub(super) chart: bool,
 }
 
