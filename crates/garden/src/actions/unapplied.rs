@@ -1,7 +1,7 @@
 //! Names the keys that have no effect when actions are built, deployed or run here.
 //!
-//! A table; running is implemented elsewhere. Keys that only another command of Garden uses (`sync`, port forwarding) are
-//! not in it: that command is refused by name.
+//! A table; running is implemented elsewhere. Keys that only another command of Garden uses (`sync`) are not in it: that
+//! command is refused by name.
 
 use crate::draft::Draft;
 use crate::providers::enabled_nodes;
