@@ -100,10 +100,12 @@ impl Invocation<'_> {
         self.given.as_ref().is_some_and(|given| given.trust) || User::of(&self.env).0.trusts(&self.cwd)
     }
 
-    /// Prints an answer.
-    pub(crate) fn print(&mut self, text: &str) -> Exit {
-        match self.stdout.write_all(text.as_bytes()) {
+    /// Prints to standard output. What prevents it is told once, at the end of the program; a reader that has closed
+    /// the pipe has what it wanted.
+    pub(crate) fn print(&mut self, answer: impl AsRef<[u8]>) -> Exit {
+        match self.stdout.write_all(answer.as_ref()) {
             Ok(()) => Exit::Ok,
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Ok,
             Err(_) => Exit::Io,
         }
     }

@@ -35,7 +35,8 @@ fn main() {
     std::process::exit(stdout.finish(code));
 }
 
-/// Standard output that records write errors, so that no command succeeds if its answer was lost.
+/// Standard output that records write errors, so that no command succeeds if its answer was lost, and each loss is
+/// told once.
 struct Stdout {
     inner: std::io::BufWriter<std::io::Stdout>,
     failed: Option<std::io::Error>,
@@ -45,15 +46,12 @@ impl Stdout {
     /// Writes the rest. The exit code is that of a failed output if anything was lost.
     fn finish(mut self, code: i32) -> i32 {
         let flushed = self.inner.flush();
-        let told = self.failed.is_some();
         match self.failed.take().or(flushed.err()) {
             // A closed pipe (`| head`) is not an error.
             None => code,
             Some(error) if error.kind() == std::io::ErrorKind::BrokenPipe => code,
             Some(error) => {
-                if !told {
-                    let _ = writeln!(std::io::stderr(), "error: could not write the output: {error}");
-                }
+                let _ = writeln!(std::io::stderr(), "error: could not write the output: {error}");
                 Exit::Io.code()
             }
         }

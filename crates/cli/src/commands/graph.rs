@@ -142,16 +142,12 @@ fn picture(cx: &mut Context<'_, '_>, scene: &Scene, output: GraphOutput, asked: 
 impl Context<'_, '_> {
     /// Prints binary data to a file or a pipe.
     fn print_bytes(&mut self, bytes: &[u8], out: Option<&Path>) -> Exit {
-        let written = match out {
-            Some(path) => crate::border::write_atomically(&self.invocation.cwd.join(path), bytes),
+        match out {
+            Some(path) => self.write_file(path, bytes),
             None if self.invocation.last && std::io::stdout().is_terminal() => {
-                return self.usage("a PNG is not printed to a terminal: add `--out FILE`");
+                self.usage("a PNG is not printed to a terminal: add `--out FILE`")
             }
-            None => self.invocation.stdout.write_all(bytes),
-        };
-        match written {
-            Ok(()) => Exit::Ok,
-            Err(error) => self.io(&format!("cannot write: {error}")),
+            None => self.invocation.print(bytes),
         }
     }
 }

@@ -418,16 +418,17 @@ impl Context<'_, '_> {
     /// Prints data to stdout or to a file.
     fn print(&mut self, text: &str, out: Option<&Path>) -> Exit {
         let text = &self.invocation.veil.text(text);
-        let written = match out {
-            Some(path) => crate::border::write_atomically(&self.invocation.cwd.join(path), text.as_bytes()),
-            None if self.invocation.last && pager::show(text, &self.invocation.env) => Ok(()),
-            None => self.invocation.stdout.write_all(text.as_bytes()),
-        };
-        match written {
+        match out {
+            Some(path) => self.write_file(path, text.as_bytes()),
+            None if self.invocation.last && pager::show(text, &self.invocation.env) => Exit::Ok,
+            None => self.invocation.print(text.as_bytes()),
+        }
+    }
+
+    fn write_file(&mut self, path: &Path, bytes: &[u8]) -> Exit {
+        match crate::border::write_atomically(&self.invocation.cwd.join(path), bytes) {
             Ok(()) => Exit::Ok,
-            // The reader has closed the pipe.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Ok,
-            Err(error) => self.io(&format!("cannot write: {error}")),
+            Err(error) => self.io(&format!("cannot write `{}`: {error}", path.display())),
         }
     }
 }

@@ -66,13 +66,10 @@ pub(super) fn documents(configs: &[Config<'_>], without: &[&str], template: Opti
 
 /// Writes data to `--output`, or to standard output.
 pub(super) fn output(invocation: &mut Invocation<'_>, flags: &Flags, text: &str) -> Exit {
-    let written = match flags.text("output") {
-        Some(file) => write_atomically(&invocation.cwd.join(file), text.as_bytes()),
-        None => invocation.stdout.write_all(text.as_bytes()),
-    };
-    match written {
+    let Some(file) = flags.text("output") else { return invocation.print(text) };
+    match write_atomically(&invocation.cwd.join(file), text.as_bytes()) {
         Ok(()) => Exit::Ok,
-        Err(error) => invocation.refuse(&format!("cannot write: {error}"), Exit::Io),
+        Err(error) => invocation.refuse(&format!("cannot write `{file}`: {error}"), Exit::Io),
     }
 }
 
