@@ -7,25 +7,14 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // Tests make the files that they read.
 
 pub mod apply;
-pub mod client;
+mod connect;
 mod delete;
 pub mod deploy;
 pub mod diff;
-mod discovery;
-mod error;
-mod exec;
-mod explain;
-pub mod foreign;
-mod hidden;
 mod hooks;
 mod inventory;
-pub mod kubeconfig;
-pub mod logs;
-#[cfg(feature = "net")]
-mod net;
 mod object;
-mod path;
-pub mod pod;
+mod pods;
 pub mod ready;
 pub mod release;
 pub mod secrets;
@@ -33,7 +22,13 @@ pub mod stand_in;
 pub mod state;
 pub mod stream;
 mod wait;
-pub mod wire;
+
+#[cfg(feature = "net")]
+use connect::net;
+pub use connect::{client, foreign, kubeconfig, wire};
+use connect::{discovery, error, exec, hidden, path};
+use pods::explain;
+pub use pods::{logs, pod};
 
 pub use client::Client;
 pub use deploy::{Deployment, deploy};

@@ -15,34 +15,25 @@
 //! methods and tests are rows: documentation, completion and costs are read from them. This must not know what an
 //! instance is, where variables come from, or read a file.
 
-pub mod arithmetic;
 mod ast;
-pub mod codecs;
-pub mod convert;
+mod data;
 pub mod error;
 pub mod evaluation;
 pub mod filters;
-pub mod format;
 pub mod frame;
-pub mod handle;
 pub mod host;
-pub mod instance;
-pub mod lazy;
 mod lexer;
 pub mod limits;
-mod literal;
 pub mod methods;
-pub mod moment;
-pub mod object;
 mod parser;
-pub mod python;
 pub mod render;
 mod template;
 pub mod tests;
-mod time;
-pub mod val;
-pub mod vault;
-pub mod yaml_text;
+mod text;
+
+pub use data::{arithmetic, handle, instance, lazy, moment, object, python, val};
+pub use text::{codecs, convert, format, vault, yaml_text};
+use text::{literal, time};
 
 pub use evaluation::Evaluation;
 pub use filters::{FILTERS, Filter, percent_encode, round_to, shell_quote};

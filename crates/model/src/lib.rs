@@ -2,22 +2,19 @@
 //!
 //! Knows values and trees, and no dialect.
 
-pub mod check;
-pub mod describe;
 pub mod detect;
 pub mod dialect;
 pub mod glance;
-mod guard;
 pub mod inner;
-pub mod json_schema;
-pub mod kinds;
 mod options;
 mod order;
 pub mod project;
 pub mod rules;
-pub mod schema;
+mod tables;
 pub mod validate;
-pub mod walk;
+
+use tables::guard;
+pub use tables::{check, describe, json_schema, kinds, schema, walk};
 
 pub use detect::{Detection, Judged};
 pub use dialect::{

@@ -2,31 +2,25 @@
 //!
 //! The lowest layer: it knows text, and nothing of values, dialects or the outside world.
 
-mod build;
 pub mod calendar;
 pub mod credentials;
-pub mod diagnostic;
 pub mod format;
-pub mod head;
-mod hint;
-pub mod json;
-pub mod json_text;
 pub mod limits;
-mod merge;
-mod mistake;
-mod outdent;
 mod plain;
 pub mod print;
+mod read;
+mod report;
 pub mod rules;
 pub mod scalar;
 pub mod source;
 pub mod sources;
-pub mod suggest;
 pub mod tree;
-pub mod what;
 pub mod write;
-pub mod yaml;
-mod yaml_mistake;
+
+use read::{build, merge, mistake, outdent, yaml_mistake};
+pub use read::{head, json, json_text, yaml};
+use report::hint;
+pub use report::{diagnostic, suggest, what};
 
 pub use build::Properties;
 pub use diagnostic::{

@@ -1,40 +1,19 @@
 //! The native commands, one file each.
 
-mod check;
-mod csar;
-mod demo;
+mod ask;
+mod change;
 mod dev;
-mod diff;
-mod diff_cluster;
-mod editor;
-mod environment;
-mod eval;
-pub(crate) mod exec;
-mod explain;
-mod explore;
-mod files;
-mod fix;
-mod fmt;
-mod folder;
-mod graph;
-mod init;
-pub(crate) mod logs;
+mod judge;
 mod lsp;
 mod mcp;
-mod names;
-pub(crate) mod provider_scripts;
-mod rename;
-mod report;
 mod resolve;
-pub(crate) mod run;
-mod schema;
-mod server;
-mod since;
-mod status;
-pub(crate) mod stay;
-mod unchanged;
-mod verify;
-mod why;
+mod work;
+
+use ask::{diff, diff_cluster, editor, environment, eval, explain, explore, graph, names, report, schema, why};
+use change::{csar, files, fix, fmt, folder, init, rename};
+use judge::{check, unchanged, verify};
+use work::{demo, server, since, status};
+pub(crate) use work::{exec, logs, provider_scripts, run, stay};
 
 pub(crate) use init::chart_files;
 pub(crate) use status::take_down;

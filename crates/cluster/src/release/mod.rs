@@ -4,21 +4,21 @@
 //! here knows charts, templates or arguments.
 
 mod change;
+mod history;
 pub mod hooks;
 mod install;
-mod listed;
 mod managed;
 mod objects;
 mod ownership;
-pub mod record;
 mod rollback;
 mod seen;
-mod store;
 mod tests_of;
 mod three_way;
-mod time;
 mod uninstall;
 mod upgrade;
+
+pub use history::record;
+use history::{listed, store, time};
 
 pub use change::Apply;
 pub use install::{Install, Namespace};

@@ -6,27 +6,22 @@ use crate::func::{Form, Func, Looks, Run, Ty};
 use crate::value::{Data, Table, Val};
 use purlin_value::Cost;
 
-pub mod capabilities;
 pub mod casts;
-mod certificate_profile;
-pub mod certificates;
-pub mod crypto;
-pub mod data;
+mod charts;
 pub mod dates;
 pub mod defaults;
 pub mod dicts;
-pub mod encoding;
-pub mod files;
+mod keys;
 pub mod lists;
 pub mod logic;
 pub mod numbers;
-pub mod paths;
-pub mod regexes;
-pub mod strings;
-pub mod templates;
-pub mod values;
+mod texts;
 pub mod versions;
-pub mod words;
+
+pub use charts::{capabilities, data, files, templates, values};
+use keys::certificate_profile;
+pub use keys::{certificates, crypto};
+pub use texts::{encoding, paths, regexes, strings, words};
 
 /// All functions, by theme.
 pub static LISTS: &[(&str, &[Func])] = &[

@@ -1,32 +1,18 @@
 //! Ensembles: reading them, building the tree of instances, resolving it.
 
-mod blueprints;
 pub mod build;
-mod conditions;
-mod connections;
-pub mod directives;
-mod files;
-mod filters;
-mod library;
-pub mod manifest;
-pub mod merge;
-mod merged_tree;
-pub(crate) mod nested;
-mod operations;
-pub(crate) mod overlooked;
-pub mod places;
-pub mod project;
-mod python_template;
-pub mod read;
-pub mod report;
-mod repositories;
-mod requirements;
-mod select;
+mod checks;
+mod nodes;
 pub mod service;
-mod shape;
-mod stored;
-mod types;
-pub mod validate;
+mod sources;
+
+pub(crate) use checks::overlooked;
+use checks::{operations, types};
+pub use checks::{report, validate};
+pub(crate) use nodes::nested;
+use nodes::{blueprints, conditions, connections, filters, requirements, select};
+pub use sources::{directives, manifest, merge, places, project, read};
+use sources::{files, library, merged_tree, python_template, repositories, shape, stored};
 
 use crate::error::Result;
 use crate::eval::{Ctx, Engine};

@@ -3,7 +3,6 @@
 //! A job does no work itself: [`Job::next_command`] returns the next command to run, [`Job::finish`] takes its result.
 //! Everything that needs no process happens in between. Stored files are made by [`store`]; nothing here does I/O.
 
-pub mod change;
 mod evaluate;
 mod finish;
 mod install;
@@ -12,12 +11,13 @@ pub mod options;
 mod plan;
 mod prepare;
 mod progress;
-pub mod record;
 pub mod report;
 mod result;
+mod saved;
 mod select;
-pub mod store;
 pub mod task;
+
+pub use saved::{change, record, store};
 
 use crate::check;
 use crate::ensemble::build::Instances;

@@ -1,0 +1,5 @@
+//! Pods: run once, followed, explained.
+
+pub(crate) mod explain;
+pub mod logs;
+pub mod pod;

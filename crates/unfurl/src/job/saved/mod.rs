@@ -1,0 +1,5 @@
+//! What stays of a job: changes, records, files.
+
+pub mod change;
+pub mod record;
+pub mod store;
