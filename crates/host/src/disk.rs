@@ -328,6 +328,10 @@ impl World for DiskWorld {
         self.project_env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
+    fn program(&self, name: &str) -> Option<String> {
+        crate::program::found(name, self.project_env.get("PATH").map(String::as_str))
+    }
+
     fn user(&self) -> String {
         let named = USER_VARIABLES.iter().find_map(|name| self.env(name));
         // Containers and build machines often set no such variable. The list of accounts is outside the project like

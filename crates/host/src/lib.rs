@@ -7,16 +7,17 @@
 
 pub mod border;
 pub mod bounded;
-pub mod connection;
 pub mod disk;
 pub mod evaluator;
 pub mod fetch;
 pub mod folder;
-pub mod loopback;
 pub mod named;
 pub mod native;
+mod network;
 pub mod process;
+mod program;
 pub mod secret;
 pub mod seed;
-pub mod serve;
 pub mod telemetry;
+
+pub use network::{connection, loopback, serve};

@@ -179,6 +179,10 @@ impl World for Desk {
         self.below.user()
     }
 
+    fn program(&self, name: &str) -> Option<String> {
+        self.below.program(name)
+    }
+
     fn now(&self) -> Moment {
         self.below.now()
     }

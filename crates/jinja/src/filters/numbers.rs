@@ -189,12 +189,19 @@ pub fn human_to_bytes(render: R<'_, '_>, input: Val, args: &Values) -> Result<Va
     let text = text_of(render, &input)?;
     let default = text_arg(render, args, 0, "default_unit")?;
     let trimmed = text.trim();
-    let end = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
+    // A number ends at its second dot, and a unit at the first character that is not a letter; the rest is not read.
+    let mut dots = 0;
+    let of_number = |c: char| {
+        dots += usize::from(c == '.');
+        c.is_ascii_digit() || (c == '.' && dots == 1)
+    };
+    let end = trimmed.len() - trimmed.trim_start_matches(of_number).len();
     let digits = trimmed.get(..end).unwrap_or("");
     let Some(size) = python::parse_float(digits) else {
         return value_error(format!("`{trimmed}` is not a size"));
     };
-    let unit = trimmed.get(end..).unwrap_or("").trim();
+    let unit = trimmed.get(end..).unwrap_or("").trim_start();
+    let unit = unit.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
     let unit = if unit.is_empty() { default.as_deref().unwrap_or("B") } else { unit };
     let letter = unit.chars().next().unwrap_or('B').to_ascii_uppercase();
     let power = match UNITS.iter().position(|known| *known == letter) {
@@ -202,6 +209,12 @@ pub fn human_to_bytes(render: R<'_, '_>, input: Val, args: &Values) -> Result<Va
         None if letter == 'B' => 0,
         None => return value_error(format!("`{unit}` is not a unit of size")),
     };
+    let is_bits = super::flag(args, 1, "isbits", false);
+    let (end, word) = if is_bits { ('b', "bit") } else { ('B', "byte") };
+    let is_whole = unit.len() < 2 || unit.chars().nth(1) == Some(end) || unit.to_ascii_lowercase().contains(word);
+    if !is_whole {
+        return value_error(format!("`{unit}` is not a unit of size: write `{letter}{end}` or `{letter}`"));
+    }
     let bytes = size * 2f64.powi(10 * i32::try_from(power).unwrap_or(0));
     Ok(Val::int(round_to(bytes, 0) as i64))
 }

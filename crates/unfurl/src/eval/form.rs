@@ -171,6 +171,8 @@ fn surroundings<'e, 'w>(ctx: &Ctx<'e, 'w>, form: &Form<'_>) -> Result<Ctx<'e, 'w
     inner = inner.with_variables(variables.collect());
     if vars.contains_key(&MapKey::Str("start".into()))
         && let Some(start) = inner.variable("start")?
+        // A query starts at an instance, whatever else the variable of this name holds.
+        && matches!(start.data, Data::Node(_))
     {
         inner = inner.with(Frame { current: start.clone(), start, ..(*inner.frame).clone() });
     }

@@ -195,6 +195,7 @@ fn apply(ctx: &Ctx<'_, '_>, rule: &str, value: &Val, old: &BTreeMap<String, Val>
         if let Some(text) = env_text(ctx, value, old, new)? {
             let before = new.get(&key(name)).or_else(|| old.get(name)).cloned();
             let joined = match before.as_ref().filter(|before| python::truthy(before)) {
+                Some(before) if !python::truthy(&text) => before.clone(),
                 Some(before) => joined(ctx, &text, before)?,
                 None => text,
             };

@@ -121,6 +121,8 @@ fn eval(ctx: &Ctx<'_, '_>, input: Val, args: &Values) -> Result<Val> {
         }
         Data::Str(_) | Data::Map(_) => form::expression(&inner, &input)?,
         // Any other input is already a value and is not evaluated.
+        Data::List(_) => return Ok(input),
+        _ if want_list => return Ok(Val::list(vec![input])),
         _ => return Ok(input),
     };
     let tainted = input.is_tainted();
@@ -163,10 +165,10 @@ fn get_dir(ctx: &Ctx<'_, '_>, input: Val, args: &Values) -> Result<Val> {
 
 /// The path of a program; the world does not reveal it, so the name is returned unless it is a path.
 fn which(ctx: &Ctx<'_, '_>, input: Val, _: &Values) -> Result<Val> {
-    let name = ctx.text(&input)?;
-    let path = ctx.engine.session.world.env("PATH").unwrap_or_default();
-    let first = path.split(':').find(|folder| !folder.is_empty()).unwrap_or("/usr/bin");
-    Ok(Val::str(if name.contains('/') { name.to_string() } else { format!("{first}/{name}") }))
+    let Data::Str(name) = &input.data else {
+        return crate::error::type_error("`which` needs the name of a program");
+    };
+    Ok(ctx.engine.session.world.program(name).map_or(Val::null(), Val::str))
 }
 
 fn to_label(ctx: &Ctx<'_, '_>, input: Val, args: &Values) -> Result<Val> {

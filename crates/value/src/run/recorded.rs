@@ -90,6 +90,11 @@ impl World for Recorded {
         self.world.user()
     }
 
+    fn program(&self, name: &str) -> Option<String> {
+        self.files.note(Read::Variable("PATH".to_owned()));
+        self.world.program(name)
+    }
+
     fn env_table(&self) -> Vec<(String, String)> {
         self.world.env_table()
     }

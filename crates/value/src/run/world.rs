@@ -236,6 +236,11 @@ pub trait World: Send + Sync {
         self.env_all()
     }
 
+    /// The file of a program on the `PATH` of the run, or of one that is named by a path. It is looked for, not run.
+    fn program(&self, _name: &str) -> Option<String> {
+        None
+    }
+
     /// The one clock reading of this run.
     fn now(&self) -> Moment;
 
