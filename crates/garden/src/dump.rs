@@ -13,7 +13,7 @@ use crate::render::Config;
 use crate::resolve::Resolution;
 use ecow::EcoString;
 use purlin_model::schema::Kind;
-use purlin_value::{Eval, Map, Value};
+use purlin_value::{Eval, FastIndex, Map, Value};
 
 /// Where Garden's own service is, unless the project names another.
 const DOMAIN: &str = "https://app.garden.io";
@@ -84,9 +84,25 @@ fn completed(resolution: &Resolution<'_>, row: Kind, value: &Value) -> Value {
     completer.entity(row, &completer.entity(row, value))
 }
 
+/// Providers that every project has.
+const FIXED_PROVIDERS: &[&str] = &["exec", "container", "templated"];
+
+/// The configurations of providers as they are written for the environment, by the name of the provider.
 fn written_providers(resolution: &Resolution<'_>) -> Value {
-    let list = resolution.project.document.field("providers").map(|node| Draft::Node(node).written());
-    list.unwrap_or_else(empty_list)
+    let project = &resolution.project;
+    let fixed = FIXED_PROVIDERS.iter().map(|name| map([("name", Value::str(*name))]));
+    let listed = project.document.field("providers").map(|node| Draft::Node(node).written());
+    let listed = listed.as_ref().and_then(Value::as_list).unwrap_or(&[]);
+    let is_here = |provider: &&Value| {
+        let environments = provider.get("environments").and_then(Value::as_list).unwrap_or(&[]);
+        environments.is_empty() || environments.iter().any(|name| name.as_str() == Some(project.environment.as_str()))
+    };
+    let mut groups: FastIndex<EcoString, Vec<Value>> = FastIndex::default();
+    for provider in fixed.chain(listed.iter().filter(is_here).cloned()) {
+        let name = provider.get("name").and_then(Value::as_str).unwrap_or_default();
+        groups.entry(name.into()).or_default().push(provider);
+    }
+    Value::list(groups.into_values().map(Value::list).collect())
 }
 
 /// The providers, each with those it depends on inside.
@@ -158,7 +174,12 @@ fn actions(resolution: &Resolution<'_>, shown: Shown) -> Value {
     let mut kinds: Vec<(EcoString, Map)> =
         ActionKind::ALL.iter().map(|kind| (kind.name().into(), Map::new())).collect();
     for action in resolution.graph().actions.values().filter(|action| !(shown.enabled_only && is_off(action))) {
-        let config = if shown.partial { written_action(action) } else { resolved_action(resolution, action) };
+        // What is made from a module is not written as an action.
+        let config = match (shown.partial, &action.module) {
+            (true, Some(_)) => continue,
+            (true, None) => action.config.body.written(),
+            (false, _) => resolved_action(resolution, action),
+        };
         if let Some((_, actions)) = kinds.iter_mut().find(|(kind, _)| kind == action.kind.name()) {
             actions.insert(action.name.clone(), config);
         }
@@ -180,19 +201,46 @@ fn resolved_action(resolution: &Resolution<'_>, action: &Action) -> Value {
     Value::map(config)
 }
 
-fn written_action(action: &Action) -> Value {
-    let mut config = action.fields.clone();
-    config.insert("spec".into(), action.spec().written());
-    let variables = action.variables().map_or_else(|| Value::map(Map::new()), |draft| draft.written());
-    config.insert("variables".into(), variables);
-    Value::map(config)
-}
-
 fn modules(resolution: &Resolution<'_>, shown: Shown) -> Value {
     let mut modules: Vec<&Module> = resolution.modules.iter().map(|module| &**module).collect();
     modules.retain(|module| !(shown.enabled_only && module.disabled));
     modules.sort_by(|a, b| a.name().cmp(b.name()));
-    Value::list(modules.into_iter().map(|module| module_config(resolution, module)).collect())
+    let config = |module: &Module| match shown.partial {
+        true => written_module(resolution, module),
+        false => Value::map(module_config(resolution, module)),
+    };
+    Value::list(modules.into_iter().map(config).collect())
+}
+
+/// A module as it is written, in the form in which it is read.
+fn written_module(resolution: &Resolution<'_>, module: &Module) -> Value {
+    let written = module.config.body.written();
+    let written = written.as_map();
+    let given = |key: &str| written.and_then(|map| map.get(key)).cloned();
+    let is_own = |key: &str| key == "build" || !COMMON_KEYS.contains(&key);
+    let fields = written.into_iter().flat_map(|map| map.iter());
+    let mut spec: Map =
+        fields.filter(|(key, _)| is_own(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+    spec.entry("build".into()).or_insert_with(|| map([("dependencies", empty_list())]));
+    let of_build = |key: &str| given("build").and_then(|build| build.get(key).cloned());
+    let dependencies = of_build("dependencies").unwrap_or_else(empty_list);
+    let timeout = of_build("timeout").unwrap_or_else(|| Value::from(600));
+    let mut config = Map::from_iter([
+        ("apiVersion".into(), given("apiVersion").unwrap_or_else(|| Value::str("garden.io/v0"))),
+        ("kind".into(), Value::str("Module")),
+        ("type".into(), Value::str(module.config.type_name.clone())),
+        ("name".into(), Value::str(module.name().clone())),
+        ("path".into(), Value::str(resolution.ground.shown_path(&module.config.folder))),
+        ("configPath".into(), Value::str(resolution.ground.shown_path(&module.config.file))),
+        ("build".into(), map([("dependencies", dependencies), ("timeout", timeout)])),
+        ("serviceConfigs".into(), empty_list()),
+        ("taskConfigs".into(), empty_list()),
+        ("testConfigs".into(), empty_list()),
+        ("spec".into(), Value::map(spec)),
+    ]);
+    let rest = GIVEN_KEYS.iter().chain(&["disabled", "local", "allowPublish"]);
+    config.extend(rest.filter_map(|key| Some((EcoString::from(*key), given(key)?))));
+    Value::map(config)
 }
 
 /// Keys of a module that are shown where they are given.
@@ -205,7 +253,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
     ("helm", &["atomicInstall", "serviceResource", "skipDeploy", "tasks", "tests"]),
 ];
 
-fn module_config(resolution: &Resolution<'_>, module: &Module) -> Value {
+/// A module with the defaults of its row.
+pub fn module_config(resolution: &Resolution<'_>, module: &Module) -> Map {
     let type_name = module.config.type_name.as_str();
     let mut fields = module.fields.written().as_map().cloned().unwrap_or_default();
     fields.entry("build".into()).or_insert_with(|| Value::map(Map::new()));
@@ -244,7 +293,7 @@ fn module_config(resolution: &Resolution<'_>, module: &Module) -> Value {
         config.insert("buildConfig".into(), counted);
     }
     config.insert("spec".into(), Value::map(spec));
-    Value::map(config)
+    config
 }
 
 /// A service, task or test with the fields common to all of them.

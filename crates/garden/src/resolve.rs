@@ -276,7 +276,10 @@ impl Resolution<'_> {
 
     /// The variables of project and environment, resolved.
     pub fn variables(&self) -> Value {
-        Eval::new(self.ground.session).force_deep(&self.project.vars.merged())
+        let mut eval = Eval::new(self.ground.session);
+        // Garden evaluates variables that are overridden, too.
+        self.project.vars.force_layers(&mut eval);
+        eval.force_deep(&self.project.vars.merged())
     }
 
     /// The configurations of all providers, resolved.
@@ -397,6 +400,14 @@ impl Resolution<'_> {
             Some((EcoString::from(name.as_str()?), self.output(name, value)))
         };
         Value::map(list.as_list().unwrap_or(&[]).iter().filter_map(named).collect())
+    }
+
+    /// Whether outputs of the project mention what only the graph of actions knows.
+    pub fn outputs_need_actions(&self) -> bool {
+        let Some(node) = self.project.document.field("outputs") else { return false };
+        let outputs = Draft::Node(node);
+        let heads = ["actions", "modules", "providers", "runtime"];
+        !references(&self.ground, &self.project_env(), &heads, &[&outputs]).is_empty()
     }
 
     /// An output as it is called: its name counts, too.

@@ -22,7 +22,7 @@ use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
 use crate::seed::SeedSource;
 use flags::{CLEANUP, DEPLOYS, Flags, NAMESPACES};
-use purlin_garden::late::{self, Asked};
+use purlin_garden::late::{self, Reach};
 use purlin_garden::resolve::{Resolution, resolve};
 use purlin_model::Request;
 use purlin_run::action::Kind;
@@ -230,14 +230,15 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Requ
     Ok((session, request))
 }
 
-/// The part of a request that Garden answers before it resolves any spec; `None` for commands that resolve specs.
-fn early(flags: &Flags) -> Option<Asked> {
+/// How far Garden goes for a command that resolves no spec; `None` for commands that resolve specs.
+fn early(resolution: &Resolution<'_>, flags: &Flags) -> Option<Reach> {
     let words: Vec<&str> = flags.words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["validate"] if flags.resolve.is_empty() => Some(Asked { workflows: true }),
-        ["get", "graph"] | ["get", "files" | "modules" | "module" | "workflows" | "workflow", ..] => {
-            Some(Asked::default())
-        }
+        ["validate"] if flags.resolve.is_empty() => Some(Reach::Workflows),
+        ["get", "graph"] | ["get", "files" | "modules" | "module", ..] => Some(Reach::Graph),
+        ["get", "workflows" | "workflow", ..] => Some(Reach::Configurations),
+        ["get", "config"] if flags.resolve.iter().any(|how| how == "partial") => Some(Reach::Configurations),
+        ["get", "outputs"] if !resolution.outputs_need_actions() => Some(Reach::Configurations),
         _ => None,
     }
 }
@@ -250,10 +251,14 @@ fn work(
 ) -> Result<Exit, Exit> {
     let (session, request) = open(invocation, flags)?;
     let resolution = resolve(&session, &request);
+    if let Some(resolution) = &resolution {
+        // Every command of Garden evaluates the variables of project and environment.
+        resolution.variables();
+    }
     let value = resolution.as_ref().map(|resolution| answer(&session, resolution, flags));
-    if let (Some(resolution), Some(asked)) = (&resolution, early(flags)) {
+    if let Some((resolution, reach)) = resolution.as_ref().and_then(|found| Some((found, early(found, flags)?))) {
         let mut found = session.sink.take();
-        late::spare(resolution, &mut found, asked);
+        late::spare(resolution, &mut found, reach);
         session.sink.extend(found);
     }
     if resolution.is_none() && !session.sink.has_errors() {

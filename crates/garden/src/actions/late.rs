@@ -6,15 +6,27 @@ use crate::resolve::Resolution;
 use crate::rules;
 use purlin_syntax::{Diagnostic, Node, Severity, Span};
 
-/// The late checks that a command requests anyway.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Asked {
-    /// Workflows are resolved.
-    pub workflows: bool,
+/// How far a command goes that runs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// It reads configurations, and makes no action of them.
+    Configurations,
+    /// It makes the graph of actions.
+    Graph,
+    /// It makes the graph, and resolves workflows.
+    Workflows,
 }
 
 /// Turns errors into warnings in parts that a command does not reach.
-pub fn spare(resolution: &Resolution<'_>, found: &mut [Diagnostic], asked: Asked) {
+pub fn spare(resolution: &Resolution<'_>, found: &mut [Diagnostic], reach: Reach) {
+    if reach == Reach::Configurations {
+        let unread = made_of(resolution);
+        let is_inside = |span: Span| unread.iter().any(|part| part.contains(span));
+        for problem in found.iter_mut().filter(|problem| problem.is_error() && problem.span.is_some_and(is_inside)) {
+            problem.severity = Severity::Warning;
+        }
+        return;
+    }
     let mut late = Vec::new();
     for document in &resolution.making.scanned.documents {
         let Some(node) = document.node.get() else { continue };
@@ -25,13 +37,32 @@ pub fn spare(resolution: &Resolution<'_>, found: &mut [Diagnostic], asked: Asked
                 late.extend(configs.filter(|config| is_action(*config)).filter_map(spec_of));
             }
             ConfigKind::Command => late.push(node.span()),
-            ConfigKind::Workflow if !asked.workflows => late.push(node.span()),
+            ConfigKind::Workflow if reach != Reach::Workflows => late.push(node.span()),
             _ => {}
         }
     }
     for problem in found.iter_mut().filter(|problem| is_late(problem, &late)) {
         problem.severity = Severity::Warning;
     }
+}
+
+/// The configurations that are looked at to make actions of them, and those that are read to run them.
+fn made_of(resolution: &Resolution<'_>) -> Vec<Span> {
+    let mut found = Vec::new();
+    for document in &resolution.making.scanned.documents {
+        let Some(node) = document.node.get() else { continue };
+        match document.kind {
+            ConfigKind::Action(_) | ConfigKind::Module | ConfigKind::Command | ConfigKind::Workflow => {
+                found.push(node.span());
+            }
+            ConfigKind::ConfigTemplate => {
+                let configs = node.get("configs").into_iter().flat_map(Node::items);
+                found.extend(configs.filter(|config| is_action(*config)).map(Node::span));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Errors in the specs of actions, in workflows and in commands: they concern a command that runs actions only if one of

@@ -81,6 +81,8 @@ pub struct Module {
     pub needs: Vec<EcoString>,
     /// Its version.
     pub version: EcoString,
+    /// What others may read from it: the names of images, of releases.
+    pub outputs: Value,
     /// Its choice of files.
     pub files: (Option<Vec<String>>, Vec<String>),
 }
@@ -617,6 +619,7 @@ fn resolve_one(
         needs: counted_needs(pending, &dependencies),
         dependencies,
         version: EcoString::new(),
+        outputs: Value::map(Map::new()),
         files: (include, exclude),
         fields,
     };
@@ -636,13 +639,13 @@ fn resolve_one(
     module.version = version::module_version(ground, files, &module, done);
     generate::generate_files(ground, &env, &module);
     let built = has_dockerfile(ground, files, &module);
-    let outputs =
+    module.outputs =
         convert::module_outputs(&ground.session.origins, &module, built, || deployment_registry(ground, phases));
     let value = Value::map(Map::from_iter([
         ("name".into(), Value::str(config.name.clone())),
         ("path".into(), Value::str(ground.full_path(&config.folder))),
         ("buildPath".into(), Value::str(build_path(ground, &config.name))),
-        ("outputs".into(), outputs),
+        ("outputs".into(), module.outputs.clone()),
         ("var".into(), vars.merged()),
         ("version".into(), Value::str(module.version.clone())),
     ]));

@@ -93,6 +93,13 @@ impl VarScope {
         scope.push(self.layer())
     }
 
+    /// Evaluates every layer by itself, so that a mistake in a variable is found whatever overrides it.
+    pub fn force_layers(&self, eval: &mut Eval<'_>) {
+        for layer in self.layers.iter().filter_map(|cell| cell.get()) {
+            eval.force_deep(layer);
+        }
+    }
+
     /// All variables as one mapping, still lazy.
     pub fn merged(&self) -> Value {
         let maps = self.flags.iter().chain(&self.layers).filter_map(|cell| cell.get().cloned());

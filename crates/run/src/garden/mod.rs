@@ -255,7 +255,9 @@ impl<'s> GardenProject<'s> {
         let graph = self.resolution.graph();
         let action = graph.actions.get(key).ok_or(Cause::Unresolved)?;
         let spec = self.resolution.spec(key).ok_or(Cause::Unresolved)?;
-        if spec.any(Value::is_poison) {
+        // A mistake in a variable of the action's own counts, whether the spec reads it or not.
+        let variables = self.resolution.own_variables(key);
+        if spec.any(Value::is_poison) || variables.any(Value::is_poison) {
             return Err(Cause::Unresolved);
         }
         if let Some((path, _)) = spec.leaves().find(|(_, value)| value.is_pending()) {

@@ -7,7 +7,7 @@ use super::order::GraphOrder;
 use purlin_garden::action::Action;
 use purlin_garden::config::ActionKind;
 use purlin_garden::dump::{self, Shown};
-use purlin_garden::modules::{COMMON_KEYS, Module};
+use purlin_garden::modules::Module;
 use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
 use purlin_run::cluster::Clusters;
@@ -87,8 +87,9 @@ fn action_value(session: &Session, resolution: &Resolution<'_>, action: &Action,
     if flags.state {
         shown.insert("state".into(), Value::str("unknown"));
     }
-    // Garden evaluates every spec here, so errors in any of them are found.
+    // Garden evaluates every spec and variable here, so errors in any of them are found.
     let resolved = resolution.action(&action.key);
+    resolution.own_variables(&action.key);
     if !flags.detail {
         return Value::map(shown);
     }
@@ -243,42 +244,30 @@ pub(super) fn modules(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -
     map([("modules", Value::map(found.collect()))])
 }
 
+/// Types of modules that have nothing to build.
+const UNBUILT: &[&str] = &["templated", "kubernetes", "helm", "terraform", "pulumi"];
+
 fn module_value(resolution: &Resolution<'_>, module: &Module) -> Value {
-    let fields = module.fields.written();
-    let given = |key: &str| fields.get(key).cloned();
-    let mut shown = Map::new();
-    for key in ["apiVersion", "kind", "type", "name", "description", "repositoryUrl", "include", "exclude", "varfile"] {
-        shown.extend(given(key).map(|value| (key.into(), value)));
-    }
+    let mut shown = dump::module_config(resolution, module);
+    let type_name = module.config.type_name.as_str();
     let root = resolution.ground.full_path(&resolution.ground.root);
-    let build_path = build_path_of(&root, module.name());
-    let dependencies = module.dependencies.iter().map(|dependency| {
-        let copy = dependency.copy.iter();
-        let copy = copy.map(|(s, t)| map([("source", s.clone()), ("target", t.clone())]));
-        map([("name", Value::str(dependency.name.clone())), ("copy", Value::list(copy.collect()))])
-    });
-    let mut build = given("build").and_then(|build| build.as_map().cloned()).unwrap_or_default();
-    build.insert("dependencies".into(), Value::list(dependencies.collect()));
-    let spec = fields.as_map().into_iter().flat_map(|map| map.iter());
-    let spec = spec.filter(|(key, _)| !COMMON_KEYS.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone()));
     let source = module.source(resolution);
     let version = map([
         ("contentHash", Value::str(source.0)),
         ("versionString", Value::str(module.version.clone())),
         ("files", full_paths(resolution, &source.1)),
     ]);
+    let copies = module.dependencies.iter().any(|dependency| !dependency.copy.is_empty());
+    let types = match type_name {
+        "jib-container" => texts([type_name, "container"].into_iter()),
+        _ => texts([type_name].into_iter()),
+    };
     let rest = [
-        ("path", Value::str(resolution.ground.shown_path(&module.config.folder))),
-        ("configPath", Value::str(resolution.ground.shown_path(&module.config.file))),
-        ("disabled", Value::from(module.disabled)),
-        ("local", given("local").unwrap_or_else(|| Value::from(false))),
-        ("allowPublish", given("allowPublish").unwrap_or_else(|| Value::from(true))),
-        ("build", Value::map(build)),
-        ("generateFiles", given("generateFiles").unwrap_or_else(|| Value::list(Vec::new()))),
-        ("variables", given("variables").unwrap_or_else(|| Value::map(Map::new()))),
-        ("spec", Value::map(spec.collect())),
+        ("buildPath", Value::str(build_path_of(&root, module.name()))),
         ("version", version),
-        ("buildPath", Value::str(build_path)),
+        ("needsBuild", Value::from(!UNBUILT.contains(&type_name) || copies)),
+        ("outputs", module.outputs.clone()),
+        ("compatibleTypes", types),
         ("serviceNames", texts(module.names("services").iter().map(EcoString::as_str))),
         ("serviceDependencyNames", dependency_names(module, "services")),
         ("taskNames", texts(module.names("tasks").iter().map(EcoString::as_str))),
