@@ -102,7 +102,7 @@ impl Invocation<'_> {
 
     /// Prints to standard output. What prevents it is told once, at the end of the program; a reader that has closed
     /// the pipe has what it wanted.
-    pub(crate) fn print(&mut self, answer: impl AsRef<[u8]>) -> Exit {
+    pub(crate) fn print(&mut self, answer: &(impl AsRef<[u8]> + ?Sized)) -> Exit {
         match self.stdout.write_all(answer.as_ref()) {
             Ok(()) => Exit::Ok,
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Ok,
