@@ -177,7 +177,7 @@ fn actions(resolution: &Resolution<'_>, shown: Shown) -> Value {
         // What is made from a module is not written as an action.
         let config = match (shown.partial, &action.module) {
             (true, Some(_)) => continue,
-            (true, None) => action.config.body.written(),
+            (true, None) => written_action(action),
             (false, _) => resolved_action(resolution, action),
         };
         if let Some((_, actions)) = kinds.iter_mut().find(|(kind, _)| kind == action.kind.name()) {
@@ -199,6 +199,14 @@ fn resolved_action(resolution: &Resolution<'_>, action: &Action) -> Value {
         config.insert("spec".into(), spec);
     }
     Value::map(config)
+}
+
+/// An action as it is written. The name that a template made is known.
+fn written_action(action: &Action) -> Value {
+    let written = action.config.body.written();
+    let Some(mut map) = written.as_map().cloned() else { return written };
+    map.insert("name".into(), Value::str(action.name.clone()));
+    Value::map(map)
 }
 
 fn modules(resolution: &Resolution<'_>, shown: Shown) -> Value {

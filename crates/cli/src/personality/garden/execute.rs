@@ -14,7 +14,7 @@ use purlin_garden::scripts::scripts;
 use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::cluster::Clusters;
-use purlin_run::engine::Options;
+use purlin_run::engine::{Options, Project as _};
 use purlin_run::event::{End, Summary};
 use purlin_run::garden::{GardenProject, plain_value};
 use purlin_run::past::Removal;
@@ -83,7 +83,7 @@ fn carry(
     if !flags.plan {
         run_first(invocation, &scripts(&session, &request), &session, &mut request)?;
     }
-    let order = Order {
+    let mut order = Order {
         remote: None,
         kind,
         wanted: Wanted {
@@ -116,6 +116,10 @@ fn carry(
         project.let_go();
         return Err(report(invocation, &session, Style::default()));
     }
+    if leave_out_disabled(invocation, &project, &mut order) {
+        project.let_go();
+        return Ok(invocation.print(&nothing_done(kind, format)));
+    }
     let (exit, summary, requested) = carry_out(invocation, &session, &project, &order, Style::default())?;
     let result = graph_results(&summary, &requested);
     let text = match (format, summary.is_good()) {
@@ -137,6 +141,41 @@ fn carry(
         Exit::Ok | Exit::Other(_) => Ok(exit),
         _ => Err(FAILED),
     }
+}
+
+/// Leaves out Deploys and Runs that are named though they are disabled, with a warning for each, as Garden does. Returns
+/// whether nothing is left to do.
+fn leave_out_disabled(invocation: &mut Invocation<'_>, project: &GardenProject<'_>, order: &mut Order) -> bool {
+    if !matches!(order.kind, Kind::Deploy | Kind::Run) || order.wanted.with_disabled || order.wanted.names.is_empty() {
+        return false;
+    }
+    let prefix = format!("{}.", order.kind.name());
+    let is_off = |name: &String| {
+        let id = if name.starts_with(&prefix) { name.clone() } else { format!("{prefix}{name}") };
+        project.nodes().iter().any(|node| node.disabled && node.id == id)
+    };
+    let (off, on): (Vec<String>, Vec<String>) = order.wanted.names.drain(..).partition(is_off);
+    for name in &off {
+        let id = format!("{prefix}{}", name.trim_start_matches(&prefix));
+        let _ = writeln!(invocation.stderr, "warning: `{id}` is disabled here, so nothing is done for it");
+        if order.kind == Kind::Run {
+            let _ = writeln!(invocation.stderr, " = hint: add `--force` to run it all the same");
+        }
+    }
+    order.wanted.names = on;
+    order.wanted.names.is_empty()
+}
+
+/// The answer of a command that has nothing to do. Garden calls only Deploys of this kind aborted.
+fn nothing_done(kind: Kind, format: Format) -> String {
+    if format == Format::Plain {
+        return String::new();
+    }
+    let results = ["build", "builds", "deploy", "deployments", "test", "tests", "run", "tasks", "graphResults"];
+    let mut answer =
+        Map::from_iter([("aborted".into(), Value::from(kind == Kind::Deploy)), ("success".into(), Value::from(true))]);
+    answer.extend(results.map(|key| (key.into(), Value::map(Map::new()))));
+    succeeded(&Value::map(answer), format)
 }
 
 /// The value of `publish --tag`.
