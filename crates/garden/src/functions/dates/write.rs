@@ -52,7 +52,7 @@ fn quoted<'a>(rest: &'a str, result: &mut String) -> &'a str {
 }
 
 fn ordinal_token(c: char, length: usize, rest: &str) -> bool {
-    length == 1 && rest.starts_with('o') && "yMLQqwIdDHhKkmsRi".contains(c)
+    length == 1 && rest.starts_with('o') && "yYQqMLwIdDecihHKkms".contains(c)
 }
 
 fn token_number(date: Instant, c: char) -> i64 {
@@ -60,6 +60,8 @@ fn token_number(date: Instant, c: char) -> i64 {
     match c {
         'y' => f.year,
         'R' => date.iso_week().0,
+        'Y' => date.local_week().0,
+        'e' | 'c' => date.weekday() as i64 + 1,
         'M' | 'L' => f.month + 1,
         'Q' | 'q' => f.month / 3 + 1,
         'w' => date.local_week().1,
@@ -128,7 +130,7 @@ fn token(date: Instant, c: char, length: usize, pattern: &str) -> Result<String,
         ('y', 2) => format!("{:02}", f.year.rem_euclid(100)),
         ('Y', 2 | 4) | ('D', 1 | 2) => return Err(protected(c, length, pattern, date)),
         ('Y', _) => padded(date.local_week().0),
-        ('M' | 'L', 3) | ('b', 3) if c != 'b' => month.get(..3).unwrap_or("").into(),
+        ('M' | 'L', 3) => month.get(..3).unwrap_or("").into(),
         ('M' | 'L', 4) => month.into(),
         ('M' | 'L', 5) => month.get(..1).unwrap_or("").into(),
         ('Q' | 'q', 3) => format!("Q{}", f.month / 3 + 1),
@@ -138,6 +140,13 @@ fn token(date: Instant, c: char, length: usize, pattern: &str) -> Result<String,
         ('E' | 'e' | 'c' | 'i', 5) => weekday.get(..1).unwrap_or("").into(),
         ('E' | 'e' | 'c' | 'i', 6) => weekday.get(..2).unwrap_or("").into(),
         ('e' | 'c', _) => padded(date.weekday() as i64 + 1),
+        // Noon and midnight have names of their own for the whole hour.
+        ('b', _) if f.hour % 12 == 0 => match (f.hour, length) {
+            (12, 5) => "n".into(),
+            (12, _) => "noon".into(),
+            (_, 5) => "mi".into(),
+            _ => "midnight".into(),
+        },
         ('a' | 'b', 3) => day_half(f.hour).to_lowercase(),
         ('a' | 'b', 4) => {
             if f.hour < 12 {
