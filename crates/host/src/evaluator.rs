@@ -13,7 +13,7 @@ use std::time::Duration;
 pub const ARGUMENT: &str = "--evaluate-policies";
 
 /// Bytes of memory that an evaluation may use.
-pub const MEMORY: u64 = 512 << 20;
+pub const MEMORY: u64 = 256 << 20;
 
 /// Seconds of processor time that an evaluation may use.
 pub const SECONDS: u64 = 30;

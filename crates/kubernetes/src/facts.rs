@@ -14,6 +14,8 @@ pub enum Fact {
     PortName,
     /// A number or a name of a port.
     PortOrName,
+    /// A number or a name of a port, or 0 for none.
+    PortNameOrNone,
     /// A DNS label.
     Label,
     /// A DNS label that begins with a letter.
@@ -46,6 +48,16 @@ pub enum Fact {
     Amounts,
     /// One of these strings.
     OneOf(&'static [&'static str]),
+    /// One of these strings, or a name with a domain.
+    OneOfOrOwn(&'static [&'static str]),
+    /// A name with at least three DNS labels.
+    FullName,
+    /// A name in the form of a label key.
+    QualifiedName,
+    /// IP addresses.
+    Ips,
+    /// IP ranges.
+    Cidrs,
 }
 
 const MOST: i64 = i32::MAX as i64;
@@ -61,7 +73,7 @@ const FACTS: &[(&str, &str, Fact)] = &[
     ("ServicePort", "port", Fact::Port),
     ("ServicePort", "nodePort", Fact::PortOrNone),
     ("ServicePort", "name", Fact::Label),
-    ("ServicePort", "targetPort", Fact::PortOrName),
+    ("ServicePort", "targetPort", Fact::PortNameOrNone),
     ("HTTPGetAction", "port", Fact::PortOrName),
     ("TCPSocketAction", "port", Fact::PortOrName),
     ("GRPCAction", "port", Fact::Port),
@@ -159,17 +171,55 @@ const FACTS: &[(&str, &str, Fact)] = &[
     ("Subject", "kind", Fact::OneOf(&["Group", "ServiceAccount", "User"])),
     ("PolicyRule", "verbs", Fact::Items),
     ("MetricTarget", "type", Fact::OneOf(&["AverageValue", "Utilization", "Value"])),
+    ("MetricTarget", "averageUtilization", FROM_ONE),
+    ("HorizontalPodAutoscalerSpec", "targetCPUUtilizationPercentage", FROM_ONE),
+    ("HTTPIngressPath", "pathType", Fact::OneOf(&["Exact", "ImplementationSpecific", "Prefix"])),
+    ("PodSpec", "nodeName", Fact::Subdomain),
+    ("ServiceSpec", "externalIPs", Fact::Ips),
+    ("ServiceSpec", "loadBalancerSourceRanges", Fact::Cidrs),
+    ("NFSVolumeSource", "server", Fact::Filled),
+    ("NFSVolumeSource", "path", Fact::Filled),
+    ("EndpointPort", "name", Fact::Label),
+    ("EndpointPort", "port", Fact::Port),
+    ("LimitRangeItem", "type", Fact::OneOfOrOwn(&["Container", "PersistentVolumeClaim", "Pod"])),
+    ("PriorityClass", "preemptionPolicy", Fact::OneOf(&["Never", "PreemptLowerPriority"])),
+    ("ControllerRevision", "revision", Fact::Between(0, i64::MAX)),
+    ("LeaseSpec", "leaseDurationSeconds", FROM_ONE),
+    ("LeaseSpec", "leaseTransitions", COUNT),
+    ("CertificateSigningRequestSpec", "expirationSeconds", Fact::Between(600, MOST)),
+    ("DeviceRequest", "name", Fact::Label),
+    ("DeviceSubRequest", "name", Fact::Label),
+    ("ExactDeviceRequest", "count", FROM_ONE),
+    ("ExactDeviceRequest", "deviceClassName", Fact::Subdomain),
+    ("FlowSchemaSpec", "matchingPrecedence", Fact::Between(1, 10_000)),
+    ("PriorityLevelConfigurationReference", "name", Fact::Subdomain),
+    ("PriorityLevelConfigurationSpec", "type", Fact::OneOf(&["Exempt", "Limited"])),
+    ("LimitedPriorityLevelConfiguration", "nominalConcurrencyShares", COUNT),
+    ("LimitedPriorityLevelConfiguration", "lendablePercent", Fact::Between(0, 100)),
+    ("LimitedPriorityLevelConfiguration", "borrowingLimitPercent", COUNT),
+    ("LimitResponse", "type", Fact::OneOf(&["Queue", "Reject"])),
+    ("MatchCondition", "name", Fact::QualifiedName),
+    ("MatchCondition", "expression", Fact::Filled),
+    ("MutatingWebhook", "name", Fact::FullName),
+    ("ValidatingWebhook", "name", Fact::FullName),
+    ("MutatingWebhook", "timeoutSeconds", Fact::Between(1, 30)),
+    ("ValidatingWebhook", "timeoutSeconds", Fact::Between(1, 30)),
+    ("RuleWithOperations", "scope", Fact::OneOf(&["*", "Cluster", "Namespaced"])),
+    ("NamedRuleWithOperations", "scope", Fact::OneOf(&["*", "Cluster", "Namespaced"])),
+    ("MutatingAdmissionPolicySpec", "reinvocationPolicy", Fact::OneOf(&["IfNeeded", "Never"])),
+    ("APIServiceSpec", "groupPriorityMinimum", Fact::Between(1, 20_000)),
+    ("APIServiceSpec", "versionPriority", Fact::Between(1, 1_000)),
 ];
 
 /// Fields that schemas call required but clusters do not: zero or nothing is valid there.
 #[rustfmt::skip]
 const NOT_NEEDED: &[(&str, &str)] = &[
-    ("StatefulSetSpec", "serviceName"), ("Role", "rules"), ("ClusterRole", "rules"), ("Subject", "name"),
-    ("LocalObjectReference", "name"), ("DaemonSetSpec", "revisionHistoryLimit"), ("PolicyRule", "verbs"),
+    ("StatefulSetSpec", "serviceName"), ("Role", "rules"), ("ClusterRole", "rules"),
+    ("LocalObjectReference", "name"), ("DaemonSetSpec", "revisionHistoryLimit"),
     ("ResourceMetricStatus", "current"), ("ClientIPConfig", "timeoutSeconds"), ("EndpointSlice", "endpoints"),
     ("ServiceReference", "path"), ("CustomResourceDefinitionVersion", "served"), ("CustomResourceDefinitionVersion", "storage"),
     ("ControllerRevision", "revision"), ("APIServiceSpec", "service"), ("ResourceQuotaSpec", "hard"), ("PriorityClass", "value"),
-    ("APIServiceSpec", "groupPriorityMinimum"), ("APIServiceSpec", "versionPriority"), ("JSONSchemaProps", "default"),
+    ("JSONSchemaProps", "default"),
     ("CSIStorageCapacity", "storageClassName"), ("LimitResponse", "queuing"), ("Event", "involvedObject"), ("Event", "metadata"),
     ("EndpointSlice", "addressType"), ("OwnerReference", "uid"), ("OwnerReference", "name"), ("CustomResourceDefinitionNames", "kind"),
     ("MatchResources", "resourceRules"), ("NonResourcePolicyRule", "verbs"),
@@ -184,7 +234,9 @@ pub fn fact(of: &str, field: &str) -> Option<Fact> {
 
 /// Whether a cluster rejects an object without a field that its schema requires.
 pub fn is_needed(of: &str, field: &str) -> bool {
-    !of.ends_with("Status") && !of.ends_with("Condition") && !NOT_NEEDED.contains(&(of, field))
+    !of.ends_with("Status")
+        && (!of.ends_with("Condition") || of == "MatchCondition")
+        && !NOT_NEEDED.contains(&(of, field))
 }
 
 #[cfg(test)]

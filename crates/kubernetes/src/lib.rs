@@ -11,6 +11,7 @@ mod finding;
 mod here;
 pub mod json_schema;
 mod object;
+mod orphans;
 mod pods;
 mod policies;
 pub mod rules;
@@ -98,6 +99,21 @@ impl Sound {
             }
         }
     }
+}
+
+/// Whether the first keys of a document are those of an object of a built-in kind, though one may be misspelt or missing.
+pub fn is_built_in(version: Option<&str>, kind: Option<&str>, has_metadata: bool) -> bool {
+    object::is_built_in(table::table(), version, kind, has_metadata)
+}
+
+/// Whether a document is an object without its version or its kind: it has the other one, and metadata.
+pub fn is_incomplete(value: &Value) -> bool {
+    object::missing_part(value).is_some()
+}
+
+/// The problems of documents that are objects without a version or a kind.
+pub fn judge_incomplete<'v>(session: &Session, values: impl Iterator<Item = &'v Value>) -> Vec<Diagnostic> {
+    finding::diagnostics(session, values.filter_map(object::check_complete).collect())
 }
 
 /// The problems of the objects of one environment.

@@ -43,6 +43,11 @@ pub fn is_long_by_release(text: &str, fits: fn(&str) -> bool) -> bool {
     text.contains(STANDING_IN) && fits(&text.replacen(STANDING_IN, "r", 1))
 }
 
+/// Whether a name begins with that of the release that charts are rendered with.
+pub fn is_of_release(text: &str) -> bool {
+    text.strip_prefix(STANDING_IN).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
 /// A name that is part of an address: no `/`, no `%`, not only dots.
 pub fn is_path_segment(text: &str) -> bool {
     !text.is_empty() && text != "." && text != ".." && !text.contains(['/', '%'])
@@ -52,6 +57,11 @@ pub fn is_path_segment(text: &str) -> bool {
 pub fn is_host(text: &str) -> bool {
     let rest = text.strip_prefix("*.").unwrap_or(text);
     is_subdomain(rest)
+}
+
+/// At least three labels with dots between them.
+pub fn is_full_name(text: &str) -> bool {
+    is_subdomain(text) && text.split('.').count() > 2
 }
 
 /// A name of a port: up to 15 lower-case letters, digits and single `-`, with at least one letter.
@@ -268,6 +278,7 @@ mod tests {
             (is_label, &["a", "a-1", "1a"], &["", "A", "a_b", "-a", "a-", "a.b"]),
             (is_service_name, &["web"], &["1web", "Web", "we.b"]),
             (is_subdomain, &["a.b-c.d", "1.2"], &["", "a..b", "A.b", "a_b", ".a"]),
+            (is_full_name, &["a.b.c", "pods.example.com"], &["a.b", "a", "a..b", "A.b.c"]),
             (is_port_name, &["http", "a-1", "p2p"], &["80", "abcdefghijklmnop", "HTTP", "a--b", "http_x"]),
             (is_label_value, &["", "a_b", "A.1"], &["a b", "-a", "a/b", "a,b"]),
             (is_label_key, &["app", "example.com/App"], &["", "a/b/c", "-a", "/a", "Ex.com/a b"]),

@@ -6,8 +6,9 @@
 use crate::finding::Finding;
 use crate::here::{Here, known};
 use crate::pods::{self, Fit};
+use crate::scalars::is_of_release;
 use crate::values::short;
-use crate::{Object, rules};
+use crate::{Object, orphans, rules};
 use purlin_syntax::Hint;
 use purlin_syntax::suggest::{is_slip, nearest};
 use purlin_value::{FastMap, Value};
@@ -16,11 +17,11 @@ use std::collections::{BTreeMap, HashMap};
 /// Objects of one environment, indexed for references.
 pub struct Set<'v> {
     /// The namespace of objects without an explicit one.
-    home: &'v str,
+    pub home: &'v str,
     /// Objects by kind and namespace; unknown names leave a gap.
     named: HashMap<&'v str, HashMap<&'v str, Named<'v>>>,
     /// Pods of workloads, with their namespaces.
-    pods: Vec<Pod<'v>>,
+    pub pods: Vec<Pod<'v>>,
     /// Pods by a label: namespace, key and value.
     labelled: FastMap<(&'v str, &'v str, &'v str), Vec<usize>>,
     /// Pods of which not all labels are known, which any selector may select.
@@ -31,25 +32,39 @@ pub struct Set<'v> {
     has_makers: bool,
 }
 
+/// Objects of a kind in a namespace.
 #[derive(Default)]
-struct Named<'v> {
-    all: BTreeMap<&'v str, &'v Value>,
+pub struct Named<'v> {
+    /// Those with a known name.
+    pub all: BTreeMap<&'v str, &'v Value>,
     is_open: bool,
 }
 
-struct Pod<'v> {
-    namespace: &'v str,
-    object: &'v str,
-    labels: Option<&'v Value>,
+/// The pod of an object.
+pub struct Pod<'v> {
+    /// Its namespace.
+    pub namespace: &'v str,
+    /// The id of the object.
+    pub object: &'v str,
+    /// Its labels.
+    pub labels: Option<&'v Value>,
     spec: Option<&'v Value>,
 }
 
-fn text<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
+/// A reference to an object that the set does not have.
+struct Absent {
+    kind: String,
+    namespace: String,
+    finding: Finding,
+}
+
+/// The string at a path of keys.
+pub fn text<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
     keys.iter().try_fold(value, |value, key| known(value)?.get(key)).and_then(known)?.as_str()
 }
 
 /// The namespace of an object; `home` if it is not set.
-fn namespace<'v>(object: &'v Value, home: &'v str) -> &'v str {
+pub fn namespace<'v>(object: &'v Value, home: &'v str) -> &'v str {
     text(object, &["metadata", "namespace"]).unwrap_or(home)
 }
 
@@ -137,33 +152,65 @@ impl<'v> Set<'v> {
 
     /// Validates all objects.
     pub fn check(&self, objects: &'v [Object<'v>], found: &mut Vec<Finding>) {
+        let mut absent = Vec::new();
         for object in objects {
             let Some(kind) = known(object.value).and_then(|value| text(value, &["kind"])) else { continue };
             if text(object.value, &["apiVersion"]).is_none_or(is_custom) {
                 continue;
             }
-            let mut look =
-                Look { set: self, object, found: &mut *found, namespace: namespace(object.value, self.home) };
+            let namespace = namespace(object.value, self.home);
+            let mut look = Look { set: self, objects, object, found: &mut *found, absent: &mut absent, namespace };
             look.judge(kind);
+        }
+        for one in absent {
+            let unused = orphans::unused(self, objects, &one.kind, &one.namespace);
+            let listed: Vec<String> = unused.iter().take(SHOWN).map(|name| format!("`{}`", short(name))).collect();
+            if !listed.is_empty() {
+                found.push(one.finding.hint(format!("nothing refers to the {} {}", one.kind, listed.join(" and "))));
+            }
         }
     }
 
+    /// Whether a Service leads to a port of a pod.
+    fn is_target(&self, objects: &[Object<'_>], pod: &Pod<'_>, declared: &Declared<'_>) -> bool {
+        let services = objects.iter().filter(|object| text(object.value, &["kind"]) == Some("Service"));
+        let mut here = services.filter(|object| namespace(object.value, self.home) == pod.namespace);
+        here.any(|service| {
+            let Some(spec) = service.value.get("spec").and_then(known) else { return true };
+            let selects = spec.get("selector").is_some_and(|selector| pods::fits(selector, pod.labels) != Fit::No);
+            let ports = spec.get("ports").and_then(Value::as_list).unwrap_or_default();
+            selects
+                && ports.iter().any(|port| {
+                    let target = port.get("targetPort").filter(|port| !port.is_null()).or_else(|| port.get("port"));
+                    target.is_none_or(|target| {
+                        let name = target.as_str().filter(|_| declared.name.is_some());
+                        target.as_int() == Some(declared.number) || (name.is_some() && name == declared.name)
+                    })
+                })
+        })
+    }
+
     /// The objects of a kind in a namespace.
-    fn all(&self, kind: &str, namespace: &str) -> Option<&Named<'v>> {
+    pub fn all(&self, kind: &str, namespace: &str) -> Option<&Named<'v>> {
         self.named.get(kind)?.get(namespace)
     }
 }
 
 /// Whether a version belongs to a group of custom resources.
-fn is_custom(version: &str) -> bool {
+pub fn is_custom(version: &str) -> bool {
     version.split_once('/').is_some_and(|(group, _)| group.contains('.') && !group.ends_with(".k8s.io"))
 }
+
+/// Unused objects that a hint names.
+const SHOWN: usize = 2;
 
 /// One object in relation to the others.
 struct Look<'s, 'v, 'f> {
     set: &'s Set<'v>,
+    objects: &'s [Object<'v>],
     object: &'s Object<'v>,
     found: &'f mut Vec<Finding>,
+    absent: &'f mut Vec<Absent>,
     namespace: &'s str,
 }
 
@@ -204,14 +251,24 @@ impl<'s, 'v> Look<'s, 'v, '_> {
     /// Reports an unknown name that is similar to an existing one.
     fn refers(&mut self, here: &Here<'_, '_>, kind: &str) -> bool {
         let Some(name) = here.text().filter(|name| !name.is_empty()) else { return false };
-        let Some(all) = self.set.all(kind, self.namespace).filter(|all| !all.is_open) else { return false };
-        if all.all.contains_key(name) {
+        let all = self.set.all(kind, self.namespace);
+        if all.is_some_and(|all| all.is_open) {
+            return false;
+        }
+        if all.is_some_and(|all| all.all.contains_key(name)) {
             return true;
         }
-        let meant = all.all.keys().copied().find(|known| is_slip(name, known) && !differs_in_number(name, known));
-        if let Some(meant) = meant {
-            let finding = self.warn(&rules::REFERENCE, here, format!(": there is no {kind} `{}`", short(name)));
-            finding.hint = Some(Hint::meant(name, meant));
+        let mut names = all.into_iter().flat_map(|all| all.all.keys().copied());
+        let meant = names.find(|known| is_slip(name, known) && !differs_in_number(name, known));
+        let message = format!(": there is no {kind} `{}`", short(name));
+        if meant.is_some() {
+            self.warn(&rules::REFERENCE, here, message).hint = meant.map(|meant| Hint::meant(name, meant));
+        } else if is_of_release(name) && orphans::is_made_by_chart(kind) && !self.set.has_makers {
+            self.warn(&rules::REFERENCE, here, message);
+        } else if name != "default" {
+            let finding = Finding::value(&rules::REFERENCE, here, &self.object.id, message).warning();
+            let (kind, namespace) = (kind.to_owned(), self.namespace.to_owned());
+            self.absent.push(Absent { kind, namespace, finding });
         }
         false
     }
@@ -358,6 +415,7 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         if pods.is_empty() {
             return self.selects_nothing(&selector, selector.value);
         }
+        self.numbers(spec, &pods);
         let mut names: Vec<&str> = Vec::new();
         for pod in pods {
             let Some(spec) = pod.spec else { return };
@@ -387,6 +445,34 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         }
     }
 
+    /// Reports a Service none of whose numbers is a port of its pods, which have one that nothing else uses.
+    fn numbers(&mut self, spec: &Here<'_, '_>, pods: &[&Pod<'_>]) {
+        let Some(ports) = spec.set("ports") else { return };
+        let wanted = |port: &Here<'_, '_>| port.set("targetPort").or_else(|| port.set("port"))?.value.as_int();
+        let all: Option<Vec<i64>> = ports.items().map(|port| wanted(&port).filter(|number| *number > 0)).collect();
+        let Some(all) = all.filter(|all| !all.is_empty()) else { return };
+        let mut free: Vec<i64> = Vec::new();
+        for pod in pods {
+            let Some(spec) = pod.spec.filter(|spec| spec.get("hostNetwork").is_none_or(Value::is_null)) else { return };
+            let Some(declared) = declared(spec) else { return };
+            if declared.iter().any(|port| all.contains(&port.number)) {
+                return;
+            }
+            let is_free = |port: &&Declared<'_>| !port.is_probed && !self.set.is_target(self.objects, pod, port);
+            free.extend(declared.iter().filter(is_free).map(|port| port.number));
+        }
+        let Some(port) = ports.items().next() else { return };
+        let (Some(here), Some(number)) = (port.set("targetPort").or_else(|| port.set("port")), all.first()) else {
+            return;
+        };
+        free.sort_unstable();
+        free.dedup();
+        if let [one] = free.as_slice() {
+            let message = format!(": the selected pods have no port `{number}`");
+            self.warn(&rules::REFERENCE, &here, message).hint = Some(format!("their port is `{one}`").into());
+        }
+    }
+
     /// A selector in a field selects a pod of the set.
     fn selects(&mut self, spec: &Here<'_, '_>, key: &'static str) {
         let Some(selector) = spec.set(key) else { return };
@@ -407,8 +493,8 @@ impl<'s, 'v> Look<'s, 'v, '_> {
     }
 
     /// Reports a selector without a matching pod, where one of this set was certainly meant.
-    fn selects_nothing(&mut self, here: &Here<'_, '_>, wanted: &Value) {
-        let Some(entries) = wanted.as_map() else { return };
+    fn selects_nothing(&mut self, here: &Here<'_, '_>, wanted_labels: &Value) {
+        let Some(entries) = wanted_labels.as_map() else { return };
         let mut best: Option<(usize, &Pod<'_>, Vec<&str>)> = None;
         for pod in self.set.pods.iter().filter(|pod| pod.namespace == self.namespace) {
             let has = |key: &str, value: &Value| {
@@ -433,7 +519,12 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         let is_near = label.is_some_and(|label| is_slip(wanted, label)) || (label.is_none() && near_key.is_some());
         let is_alone =
             !self.set.has_makers && (right > 0 || entries.len() == 1) && label.is_some() && self.set.pods.len() == 1;
-        if !is_near && !is_alone {
+        let is_service = text(self.object.value, &["kind"]) == Some("Service");
+        let is_left_over = || match is_service {
+            true => orphans::unselected(self.set, self.objects, self.namespace, wanted_labels).is_some(),
+            false => label.is_some() && orphans::is_foreign(self.object.value, wanted),
+        };
+        if !is_near && !is_alone && !is_left_over() {
             return;
         }
         let here = here.entry(key, value);
@@ -447,7 +538,8 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         .warning();
         finding.other = origin.map(|origin| (origin, format!("the labels of the pods of `{object}`")));
         finding.hint = match label {
-            Some(label) => Some(Hint::meant(wanted, label)),
+            Some(label) if is_near || is_alone => Some(Hint::meant(wanted, label)),
+            Some(label) => Some(format!("a pod of `{object}` has `{key}: {}`", short(label)).into()),
             None => near_key.map(|near| Hint::meant(key.as_str(), near)),
         };
         self.found.push(finding);
@@ -560,6 +652,34 @@ impl<'s, 'v> Look<'s, 'v, '_> {
             }
         }
     }
+}
+
+/// A port that a container declares.
+struct Declared<'v> {
+    number: i64,
+    name: Option<&'v str>,
+    is_probed: bool,
+}
+
+/// The ports that the containers of a pod declare, if all are known.
+fn declared(spec: &Value) -> Option<Vec<Declared<'_>>> {
+    let mut found = Vec::new();
+    for container in spec.get("containers").and_then(Value::as_list).unwrap_or_default() {
+        let probes: Vec<&Value> = ["livenessProbe", "readinessProbe", "startupProbe"]
+            .iter()
+            .filter_map(|probe| container.get(probe))
+            .flat_map(|probe| {
+                ["grpc", "httpGet", "tcpSocket"].iter().filter_map(|handler| probe.get(handler)?.get("port"))
+            })
+            .collect();
+        for port in container.get("ports").and_then(Value::as_list).unwrap_or_default() {
+            let number = known(port.get("containerPort")?)?.as_int()?;
+            let name = port.get("name").and_then(Value::as_str);
+            let is_it = |probe: &&Value| probe.as_int() == Some(number) || (name.is_some() && probe.as_str() == name);
+            found.push(Declared { number, name, is_probed: probes.iter().any(is_it) });
+        }
+    }
+    Some(found)
 }
 
 fn shown(value: &Value) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Validates the parts of an object against the types of their fields.
 
 use crate::facts::{fact, is_needed};
-use crate::finding::Finding;
+use crate::finding::{Finding, Spot};
 use crate::here::{Here, known};
 use crate::table::{Minor, Shape, Table, Type};
 use crate::{rules, scalars, structure, values};
@@ -231,17 +231,27 @@ impl Judge<'_> {
 
     /// Reports a missing key, located at the key of the mapping without it. A misspelt one is already reported as
     /// unknown.
-    pub fn missing(&mut self, here: &Here<'_, '_>, key: &str) -> Option<&mut Finding> {
-        let mut keys = here.value.as_map().into_iter().flat_map(|map| map.keys());
-        if keys.any(|written| suggest::is_slip(written, key)) {
+    pub fn missing<'v>(&mut self, here: &Here<'v, '_>, key: &'v str) -> Option<&mut Finding> {
+        let mut entries = here.value.as_map().into_iter().flat_map(|map| map.iter());
+        if entries.any(|(written, value)| suggest::is_slip(written, key) && self.is_unknown(written, value)) {
             return None;
         }
         let around = here.to_string();
-        let mut finding = Finding::key(&rules::SCHEMA, here, self.object, "");
         let under = if around.is_empty() { String::new() } else { format!(" under `{around}`") };
+        let written = here.key(key);
+        let mut finding = Finding::key(&rules::SCHEMA, written.as_ref().unwrap_or(here), self.object, "");
         finding.subject = format!("missing `{key}`{under}");
-        finding.hint = Some(format!("add `{key}:`").into());
+        finding.hint = Some(match &written {
+            Some(_) => format!("write a value after `{key}:`").into(),
+            None => format!("add `{key}:`").into(),
+        });
         Some(self.push(finding))
+    }
+
+    /// Whether a key was reported as unknown.
+    fn is_unknown(&self, key: &str, value: &Value) -> bool {
+        let is_it = |spot: &Spot| matches!(spot, Spot::Key(known, origin) if known == key && *origin == value.origin);
+        self.found.iter().any(|finding| is_it(&finding.spot))
     }
 
     fn mismatch(&mut self, here: &Here<'_, '_>, expected: &str) {

@@ -1,11 +1,12 @@
 //! Validates combinations of fields in one mapping: a port without a name beside others, two handlers of one probe.
 
+use crate::facts::Fact;
 use crate::finding::Finding;
 use crate::here::{Here, known};
 use crate::pods::{Fit, fits_selector};
 use crate::rules;
 use crate::shape::Judge;
-use crate::values::{amount, short};
+use crate::values::{self, amount, short};
 use purlin_syntax::suggest::did_you_mean;
 use purlin_value::Value;
 use std::collections::HashSet;
@@ -17,6 +18,7 @@ pub fn check(judge: &mut Judge<'_>, here: &Here<'_, '_>, of: &str) {
         "DeploymentStrategy" => strategy(judge, here),
         "PodSpec" => mounts(judge, here),
         "Container" => container(judge, here),
+        "PersistentVolumeClaimSpec" => claim(judge, here),
         "Probe" => one_of(judge, here, &["exec", "grpc", "httpGet", "tcpSocket"], "handler"),
         "LifecycleHandler" => one_of(judge, here, &["exec", "httpGet", "sleep", "tcpSocket"], "handler"),
         "Volume" => one_source(judge, here),
@@ -148,7 +150,45 @@ fn mounts(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
     }
 }
 
+/// A claim asks for some storage in some way. Those of a StatefulSet are checked when it makes them.
+fn claim(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
+    if here.is_under("volumeClaimTemplates") || known(here.value).and_then(Value::as_map).is_none() {
+        return;
+    }
+    let is_open = |value: Option<&Value>| value.is_some_and(|value| known(value).is_none());
+    if here.set("accessModes").is_none() && !is_open(here.value.get("accessModes")) {
+        refused(judge, here, "accessModes");
+    }
+    let resources = here.value.get("resources");
+    let requests = resources.and_then(|resources| resources.get("requests"));
+    let storage = requests.and_then(|requests| requests.get("storage"));
+    if [resources, requests, storage].into_iter().any(is_open) || storage.is_some_and(|storage| !storage.is_null()) {
+        return;
+    }
+    match here.set("resources") {
+        None => refused(judge, here, "resources"),
+        Some(resources) => match resources.set("requests") {
+            None if resources.value.as_map().is_some() => refused(judge, &resources, "requests"),
+            Some(requests) if requests.value.as_map().is_some() => refused(judge, &requests, "storage"),
+            _ => {}
+        },
+    }
+}
+
+/// Probes that end a container count from the first success.
+fn successes(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
+    for key in ["livenessProbe", "startupProbe"] {
+        let Some(probe) = here.set(key) else { continue };
+        let Some(count) = probe.set("successThreshold") else { continue };
+        if let Some(found) = known(count.value).and_then(Value::as_int).filter(|found| *found > 1) {
+            judge.wrong(&count, format!(": expected `1`, found `{found}`")).hint =
+                Some("write `1`, or remove it".into());
+        }
+    }
+}
+
 fn container(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
+    successes(judge, here);
     // Pods of a template have an image; for a single pod, a higher-level patch may add it.
     let Some(image) = here.set("image") else {
         if known(here.value).is_some() && here.value.get("image").is_none_or(|image| known(image).is_some()) {
@@ -316,6 +356,9 @@ fn ingress_path(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
 
 fn subject(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
     let is_account = here.set("kind").and_then(|kind| kind.text()) == Some("ServiceAccount");
+    if let Some(name) = here.set("name").filter(|_| is_account && here.is_under("subjects")) {
+        values::check(judge, &name, Fact::Subdomain);
+    }
     let Some(namespace) = here.value.get("namespace").map_or(Some(None), |value| known(value).map(Some)) else {
         return;
     };

@@ -24,6 +24,10 @@ pub fn check(judge: &mut Judge<'_>, here: &Here<'_, '_>, fact: Fact) {
             Some(_) => text(judge, here, scalars::is_port_name, PORT_NAME),
             None => number(judge, here, 1, LAST_PORT),
         },
+        Fact::PortNameOrNone => match value.as_str() {
+            Some(_) => text(judge, here, scalars::is_port_name, PORT_NAME),
+            None => number(judge, here, 0, LAST_PORT),
+        },
         Fact::PortName => text(judge, here, scalars::is_port_name, PORT_NAME),
         Fact::Label => text(judge, here, scalars::is_label, LABEL),
         Fact::ServiceName => text(judge, here, scalars::is_service_name, SERVICE),
@@ -49,6 +53,18 @@ pub fn check(judge: &mut Judge<'_>, here: &Here<'_, '_>, fact: Fact) {
                 judge.wrong(here, what).hint = hint;
             }
         }
+        Fact::OneOfOrOwn(values) => {
+            if let Some(found) = value.as_str().filter(|found| !values.contains(found) && !found.contains('/')) {
+                let (what, hint) = choice(found, values);
+                judge.wrong(here, what).hint = hint;
+            }
+        }
+        Fact::FullName => {
+            text(judge, here, scalars::is_full_name, "a name with at least two dots, such as `pods.example.com`")
+        }
+        Fact::QualifiedName => text(judge, here, scalars::is_label_key, "a name such as `pods` or `example.com/pods`"),
+        Fact::Ips => here.items().for_each(|item| check(judge, &item, Fact::Ip)),
+        Fact::Cidrs => here.items().for_each(|item| check(judge, &item, Fact::Cidr)),
         Fact::Labels => labels(judge, here),
         Fact::QualifiedKeys => keys(judge, here, |key| scalars::is_label_key(&key.to_ascii_lowercase()), KEY),
         Fact::ConfigKeys => keys(judge, here, scalars::is_config_key, "letters, digits, `-`, `_` and `.`"),

@@ -5,6 +5,8 @@
 
 mod cause;
 mod cel;
+mod heads;
+mod imports;
 mod question;
 mod rego;
 mod text;

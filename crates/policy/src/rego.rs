@@ -1,6 +1,8 @@
 //! Policies in Rego, with conftest's conventions: rules `deny`, `violation` and `warn`, with a suffix or without, of the
 //! package `main`, and exceptions that a policy grants.
 
+use crate::heads::in_bodies;
+use crate::imports::{Spelt, spelt};
 use crate::question::{Counts, File, Level, Name, Step, Stop, StopKind, Verdict};
 use crate::{Evaluate, text};
 use regorus::unstable::{Rule, RuleHead};
@@ -46,6 +48,7 @@ pub(crate) struct Rego {
     engine: Engine,
     rules: Vec<Counted>,
     data: Vec<Value>,
+    files: Files,
     /// Whether a module asks for the name of the file.
     asks_file: bool,
     checks: u64,
@@ -64,15 +67,16 @@ impl Rego {
         let _ = set_time_source(&CHECKS);
         let mut engine = Engine::new();
         engine.set_strict_builtin_errors(false);
-        for file in files {
-            add(&mut engine, file)?;
+        let spelt: Files = files.iter().map(|file| (file.path.clone(), spelt(&in_bodies(&file.text)))).collect();
+        for (path, file) in &spelt {
+            add(&mut engine, path, &file.text).map_err(|stop| as_written(&spelt, stop))?;
         }
-        let rules = rules(&mut engine, namespaces)?;
+        let rules = rules(&mut engine, namespaces).map_err(|stop| as_written(&spelt, stop))?;
         let mut data: Vec<Value> = data.iter().cloned().map(Value::from).collect();
         data.push(Value::from(json!({ "purlin": { "environment": environment } })));
         let asks_file = files.iter().any(|file| file.text.contains("conftest"));
         let checks = (steps / u64::from(STEPS_PER_CHECK.get())).max(1);
-        let mut made = Rego { engine, rules, data, asks_file, checks, counts: Counts::default() };
+        let mut made = Rego { engine, rules, data, files: spelt, asks_file, checks, counts: Counts::default() };
         made.set_data("")?;
         Ok(made)
     }
@@ -94,7 +98,7 @@ impl Rego {
         self.engine.set_execution_timer_config(ExecutionTimerConfig { limit, check_interval: STEPS_PER_CHECK });
         query(&mut self.engine).map_err(|said| match CHECKS.0.load(Ordering::Relaxed) >= end {
             true => Stop { kind: StopKind::Steps, message: String::new(), at: None },
-            false => text::stop(StopKind::Failed, &said),
+            false => as_written(&self.files, text::stop(StopKind::Failed, &said)),
         })
     }
 
@@ -158,12 +162,25 @@ impl Evaluate for Rego {
     }
 }
 
+/// Modules by their paths.
+type Files = Vec<(String, Spelt)>;
+
+/// A location in the text that the author wrote.
+fn as_written(files: &Files, stop: Stop) -> Stop {
+    let at = stop.at.map(|(path, line, column)| {
+        let spelt = files.iter().find(|(known, _)| *known == path);
+        let column = spelt.map_or(column, |(_, spelt)| spelt.column(line, column));
+        (path, line, column)
+    });
+    Stop { at, ..stop }
+}
+
 /// Adds a module, in the language of today or that before it.
-fn add(engine: &mut Engine, file: &File) -> Result<(), Stop> {
+fn add(engine: &mut Engine, path: &str, text: &str) -> Result<(), Stop> {
     engine.set_rego_v0(false);
-    let Err(error) = engine.add_policy(file.path.clone(), file.text.clone()) else { return Ok(()) };
+    let Err(error) = engine.add_policy(path.to_owned(), text.to_owned()) else { return Ok(()) };
     engine.set_rego_v0(true);
-    let is_older = engine.add_policy(file.path.clone(), file.text.clone()).is_ok();
+    let is_older = engine.add_policy(path.to_owned(), text.to_owned()).is_ok();
     engine.set_rego_v0(false);
     if is_older { Ok(()) } else { Err(text::stop(StopKind::Invalid, &error.to_string())) }
 }
@@ -171,10 +188,9 @@ fn add(engine: &mut Engine, file: &File) -> Result<(), Stop> {
 /// The rules of the packages that count.
 fn rules(engine: &mut Engine, namespaces: &[String]) -> Result<Vec<Counted>, Stop> {
     let mut found: Vec<Counted> = Vec::new();
-    let is_all = namespaces.iter().any(|name| name == "*");
     for module in engine.get_modules() {
         let namespace = module.package.refr.span().text().to_owned();
-        if !is_all && !namespaces.contains(&namespace) {
+        if !namespaces.iter().any(|pattern| text::matches(pattern, &namespace)) {
             continue;
         }
         for rule in &module.policy {

@@ -46,6 +46,63 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 /// Bytes of a part that tells one message from another.
 const SHORTEST: usize = 3;
 
+/// Whether a name matches a pattern with `*`, `?` and `[…]`, in which a dot is a character as any other.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let pattern: Vec<char> = pattern.chars().collect();
+    let name: Vec<char> = name.chars().collect();
+    // The positions of the pattern that are reached by the name so far: linear in both.
+    let mut reached = vec![0];
+    for c in name {
+        let mut next = Vec::new();
+        for at in behind_stars(&pattern, &reached) {
+            if pattern.get(at) == Some(&'*') {
+                next.push(at);
+            } else if let Some(after) = one(&pattern, at, c) {
+                next.push(after);
+            }
+        }
+        next.dedup();
+        reached = next;
+    }
+    behind_stars(&pattern, &reached).contains(&pattern.len())
+}
+
+/// Positions, and those that stars before them lead to.
+fn behind_stars(pattern: &[char], reached: &[usize]) -> Vec<usize> {
+    let mut found: Vec<usize> = Vec::new();
+    for at in reached {
+        let mut at = *at;
+        found.push(at);
+        while pattern.get(at) == Some(&'*') {
+            at += 1;
+            found.push(at);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The position after a part of a pattern that takes a character.
+fn one(pattern: &[char], at: usize, c: char) -> Option<usize> {
+    match pattern.get(at)? {
+        '?' => Some(at + 1),
+        '[' => {
+            let end = at + 1 + pattern.get(at + 1..)?.iter().position(|one| *one == ']')?;
+            let inside = pattern.get(at + 1..end)?;
+            let (is_other, inside) = match inside.split_first() {
+                Some(('^', rest)) => (true, rest),
+                _ => (false, inside),
+            };
+            let is_between = |range: &[char]| matches!(range, [first, '-', last] if (first..=last).contains(&&c));
+            let has = inside.contains(&c) || inside.windows(3).any(is_between);
+            (has != is_other).then_some(end + 1)
+        }
+        '\\' => (pattern.get(at + 1) == Some(&c)).then_some(at + 2),
+        other => (*other == c).then_some(at + 1),
+    }
+}
+
 fn steps(text: &str) -> Vec<Step> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -72,6 +129,25 @@ fn steps(text: &str) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_of_packages() {
+        let right = [
+            ("*", "a.b"),
+            ("main", "main"),
+            ("main.*", "main.gke"),
+            ("m*n", "main"),
+            ("?ain", "main"),
+            ("[a-m]ain", "main"),
+            ("[^a]ain", "main"),
+            ("*a*b*", "xaxbx"),
+        ];
+        let wrong =
+            [("main", "main.gke"), ("c*", "main"), ("?", ""), ("[a]ain", "main"), ("main*x", "main"), ("[a", "a")];
+        right.iter().for_each(|(pattern, name)| assert!(matches(pattern, name), "{pattern} {name}"));
+        wrong.iter().for_each(|(pattern, name)| assert!(!matches(pattern, name), "{pattern} {name}"));
+        assert!(!matches(&"*a".repeat(2_000), &"a".repeat(1_000)));
+    }
 
     #[test]
     fn paths_that_a_text_names() {

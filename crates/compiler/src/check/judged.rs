@@ -6,7 +6,7 @@
 use crate::policies::{Source, Subject, judged_by_policies, sources};
 use crate::survey::Claim;
 use purlin_kubernetes::table::{Minor, table};
-use purlin_kubernetes::{Object, Policy, Sound, Terms, judge, judge_beside, minor};
+use purlin_kubernetes::{Object, Policy, Sound, Terms, judge, judge_beside, judge_incomplete, minor};
 use purlin_model::{Manifest, Request, Resolved};
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::world::FileKind;
@@ -108,6 +108,7 @@ pub(crate) fn judged_alone(session: &Session, request: &Request, manifests: &[Ma
         }
     }
     let mut found = judged_by_policies(session, request, &Subject { objects, resolved: None, is_partial: false });
+    found.extend(judge_incomplete(session, manifests.iter().map(|manifest| &manifest.value)));
     found.extend(judge(session, &all, terms));
     (found, all.len())
 }

@@ -163,33 +163,39 @@ fn evaluated(
     let Some(evaluate) = request.evaluator else {
         return problem("policies cannot be evaluated here".to_owned());
     };
-    let text = serde_json::to_string(question).unwrap_or_default();
-    let answer = match evaluate(&text) {
-        Ok(answer) => read_answer(&answer),
-        Err(why) => return problem(why),
-    };
     let mut told = Told { session, list: Vec::new(), known: HashMap::new() };
-    let mut last = 0;
-    let mut has_ended = false;
-    for line in answer {
-        match line {
-            Line::Began { policy } => last = policy,
-            Line::Found(found) => {
-                if let Some(one) = asked.get(found.policy)
-                    && let Some(made) = inputs.get(one.over, found.input)
-                {
-                    told.verdict(one, made, &found);
+    let mut first = 0;
+    // A policy that exceeds a bound ends its process; those after it are asked in another one.
+    while first < asked.len() {
+        let rest =
+            Question { policies: question.policies.get(first..).unwrap_or_default().to_vec(), ..question.clone() };
+        let answer = match evaluate(&serde_json::to_string(&rest).unwrap_or_default()) {
+            Ok(answer) => read_answer(&answer),
+            Err(why) => return problem(why),
+        };
+        let mut last = 0;
+        let has_ended = answer.iter().any(|line| matches!(line, Line::Ended));
+        for line in answer {
+            match line {
+                Line::Began { policy } => last = policy,
+                Line::Found(found) => {
+                    if let Some(one) = asked.get(first + found.policy)
+                        && let Some(made) = inputs.get(one.over, found.input)
+                    {
+                        told.verdict(one, made, &found);
+                    }
                 }
+                Line::Stopped { policy, stop } => {
+                    told.list.extend(asked.get(first + policy).map(|one| stopped(session, one, &stop)));
+                }
+                Line::Counted { .. } | Line::Ended => {}
             }
-            Line::Stopped { policy, stop } => {
-                told.list.extend(asked.get(policy).map(|one| stopped(session, one, &stop)))
-            }
-            Line::Counted { .. } => {}
-            Line::Ended => has_ended = true,
         }
-    }
-    if !has_ended {
-        told.list.extend(asked.get(last).map(|one| cut_off(session, one, "time or memory")));
+        if has_ended {
+            break;
+        }
+        told.list.extend(asked.get(first + last).map(|one| cut_off(session, one, "time or memory")));
+        first += last + 1;
     }
     told.list
 }

@@ -2,7 +2,7 @@
 
 use crate::dialects::DIALECTS;
 use crate::inner::ENGINES;
-use purlin_kubernetes::table::table;
+use purlin_kubernetes::{is_built_in, is_incomplete};
 use purlin_model::{Ask, Detection, Glance, Manifest, Request};
 use purlin_syntax::Flavor;
 use purlin_value::world::FileKind;
@@ -43,7 +43,8 @@ fn yielding(session: &Session, start: &str) -> Option<String> {
 }
 
 fn is_object(manifest: &Manifest) -> bool {
-    ["apiVersion", "kind"].iter().all(|key| manifest.value.get(key).is_some_and(|value| value.as_str().is_some()))
+    let is_text = |key: &str| manifest.value.get(key).is_some_and(|value| value.as_str().is_some());
+    ["apiVersion", "kind"].iter().all(|key| is_text(key)) || is_incomplete(&manifest.value)
 }
 
 /// The files of a folder, or the file itself.
@@ -65,9 +66,10 @@ fn files(session: &Session, start: &str) -> Vec<String> {
 pub(crate) fn holds_objects(session: &Session, place: &str) -> bool {
     let is_object = |file: &String| {
         let glance = Glance::found(session, file);
-        let head = glance.head();
-        let known = head.get("apiVersion").zip(head.get("kind"));
-        known.is_some_and(|(version, kind)| table().kind(version, kind).is_some())
+        glance.head().documents().iter().any(|document| {
+            let has_metadata = document.keys().any(|key| key == "metadata");
+            is_built_in(document.get("apiVersion"), document.get("kind"), has_metadata)
+        })
     };
     files(session, &path::normalize(place)).iter().any(is_object)
 }
