@@ -124,17 +124,23 @@ pub fn known(value: &Value) -> Option<&Value> {
     (!value.is_pending() && !value.is_poison() && !value.is_tainted() && !is_open).then_some(value)
 }
 
-/// Whether a string has a variable as `envsubst` and the post-build substitution of Flux write it: `${NAME}`,
-/// `${NAME:=default}`.
+/// Whether a string has a variable as `envsubst` and the post-build substitution of Flux write it, `${NAME}` or
+/// `${NAME:=default}`, or as kustomizations and pods do: `$(NAME)`.
 fn has_variable(text: &str) -> bool {
     // Nearly all strings have none, and every string of every object is asked.
     if !text.as_bytes().contains(&b'$') {
         return false;
     }
-    text.match_indices("${").any(|(at, _)| {
-        let rest = text.get(at + 2..).unwrap_or_default();
-        let end = rest.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+    text.match_indices('$').any(|(at, _)| {
+        let rest = text.get(at + 1..).unwrap_or_default();
+        let (rest, is_pods) = match rest.strip_prefix('(') {
+            Some(rest) => (rest, true),
+            None => (rest.strip_prefix('{').unwrap_or_default(), false),
+        };
+        let is_part = |c: char| c == '_' || c.is_ascii_alphanumeric() || (is_pods && matches!(c, '-' | '.'));
+        let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
         let is_name = rest.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
-        is_name && rest.get(end..).is_some_and(|after| after.starts_with(['}', ':', '=', '-', '/']))
+        let after = rest.get(end..).unwrap_or_default();
+        is_name && if is_pods { after.starts_with(')') } else { after.starts_with(['}', ':', '=', '-', '/']) }
     })
 }

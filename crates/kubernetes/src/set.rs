@@ -55,6 +55,7 @@ pub struct Pod<'v> {
 struct Absent {
     kind: String,
     namespace: String,
+    name: String,
     finding: Finding,
 }
 
@@ -162,11 +163,18 @@ impl<'v> Set<'v> {
             let mut look = Look { set: self, objects, object, found: &mut *found, absent: &mut absent, namespace };
             look.judge(kind);
         }
-        for one in absent {
+        // Where several are missing, they come from elsewhere together.
+        let same = |one: &Absent, other: &Absent| one.kind == other.kind && one.namespace == other.namespace;
+        let is_only = |one: &Absent| absent.iter().all(|other| !same(one, other) || one.name == other.name);
+        for one in absent.iter().filter(|one| is_only(one)) {
             let unused = orphans::unused(self, objects, &one.kind, &one.namespace);
             let listed: Vec<String> = unused.iter().take(SHOWN).map(|name| format!("`{}`", short(name))).collect();
             if !listed.is_empty() {
-                found.push(one.finding.hint(format!("nothing refers to the {} {}", one.kind, listed.join(" and "))));
+                found.push(one.finding.clone().hint(format!(
+                    "nothing refers to the {} {}",
+                    one.kind,
+                    listed.join(" and ")
+                )));
             }
         }
     }
@@ -265,10 +273,10 @@ impl<'s, 'v> Look<'s, 'v, '_> {
             self.warn(&rules::REFERENCE, here, message).hint = meant.map(|meant| Hint::meant(name, meant));
         } else if is_of_release(name) && orphans::is_made_by_chart(kind) && !self.set.has_makers {
             self.warn(&rules::REFERENCE, here, message);
-        } else if name != "default" {
+        } else if name != "default" && !here.is_under("subjects") {
             let finding = Finding::value(&rules::REFERENCE, here, &self.object.id, message).warning();
             let (kind, namespace) = (kind.to_owned(), self.namespace.to_owned());
-            self.absent.push(Absent { kind, namespace, finding });
+            self.absent.push(Absent { kind, namespace, name: name.to_owned(), finding });
         }
         false
     }

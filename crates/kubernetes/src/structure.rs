@@ -189,6 +189,7 @@ fn successes(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
 
 fn container(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
     successes(judge, here);
+    names_twice(judge, &here.set("ports"));
     // Pods of a template have an image; for a single pod, a higher-level patch may add it.
     let Some(image) = here.set("image") else {
         if known(here.value).is_some() && here.value.get("image").is_none_or(|image| known(image).is_some()) {

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use purlin_kubernetes::table::{Shape, TypeId, table};
-use purlin_kubernetes::{Object, Terms, judge};
+use purlin_kubernetes::{Object, Terms, judge, judge_incomplete};
 use purlin_syntax::{Diagnostic, Flavor, Severity};
 use purlin_value::{MemoryWorld, MergeKeys, Session, Value, value_of};
 use std::collections::BTreeMap;
@@ -19,7 +19,8 @@ fn findings(text: &str) -> Vec<(usize, Diagnostic)> {
     let tree = session.parse_yaml(source, Flavor::GoObjects);
     let values: Vec<Value> = tree.roots().map(|root| value_of(root, MergeKeys::Apply)).collect();
     let objects: Vec<Object<'_>> = values.iter().filter_map(Object::of).collect();
-    let found = judge(&session, &objects, Terms::default());
+    let mut found = judge_incomplete(&session, values.iter());
+    found.extend(judge(&session, &objects, Terms::default()));
     let line = |found: &Diagnostic| {
         let span = found.span.expect("a finding has a place");
         text.get(..span.start as usize).map_or(0, |before| before.matches('\n').count() + 1)
@@ -44,6 +45,8 @@ fn valid_objects_are_left_alone() {
 enum Break {
     /// A letter of a key is missing.
     Key,
+    /// A key begins with a capital.
+    Case,
     /// A string for a number or a boolean.
     Word,
     /// A number for a string.
@@ -62,8 +65,9 @@ enum Break {
     Port,
 }
 
-const BREAKS: [Break; 9] = [
+const BREAKS: [Break; 10] = [
     Break::Key,
+    Break::Case,
     Break::Word,
     Break::Number,
     Break::Choice,
@@ -123,6 +127,12 @@ fn broken(line: &str, of: &str, shape: &Shape, how: Break) -> Option<String> {
         // Without a letter, a short name could be another key.
         (Break::Key, _) if name.len() > 3 && name != "kind" && name != "apiVersion" => {
             Some(format!("{}{}", line.get(..line.find(':')? - 1)?, line.get(line.find(':')?..)?))
+        }
+        (Break::Case, _) => {
+            let start = line.len() - line.trim_start_matches([' ', '-']).len();
+            let (before, rest) = line.split_at_checked(start)?;
+            let first = rest.chars().next().filter(char::is_ascii_lowercase)?.to_ascii_uppercase();
+            Some(format!("{before}{first}{}", rest.get(1..)?))
         }
         (Break::Word, Shape::Integer { .. } | Shape::Boolean | Shape::Number) => with("two"),
         (Break::Number, Shape::Text(_)) if is_scalar && name != "kind" && name != "apiVersion" => with("5"),

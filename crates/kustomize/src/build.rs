@@ -18,8 +18,9 @@ use purlin_model::{Ask, Engines, Manifest, Resolved};
 use purlin_syntax::Message;
 use purlin_syntax::limits::KUSTOMIZATION_LEVELS;
 use purlin_syntax::rules::LIMIT_DEPTH;
+use purlin_syntax::suggest::is_slip;
 use purlin_syntax::what;
-use purlin_syntax::{Diagnostic, Flavor, Span};
+use purlin_syntax::{Diagnostic, Flavor, Hint, Node, Span};
 use purlin_value::meter::steps_for;
 use purlin_value::weight::weight;
 use purlin_value::world::FileKind;
@@ -494,7 +495,8 @@ impl Builder<'_> {
                 resource.origin.clone_from(&origin);
                 if let Some(key) = missing(&resource) {
                     let message = format!("a resource in `{place}` has no `{key}`");
-                    return Err(Diagnostic::at(&rules::KUSTOMIZATION, root.span(), message).into());
+                    let (span, hint) = lacking(root, key);
+                    return Err(Diagnostic::at(&rules::KUSTOMIZATION, span, message).maybe_hint(hint).into());
                 }
                 noted::declare(self.session, &mut resource);
                 gathered.resources.push(resource);
@@ -587,6 +589,21 @@ fn parts(value: &Value) -> Vec<Value> {
         Some((Some(items), _)) => items.iter().flat_map(parts).collect(),
         Some((None, true)) => Vec::new(),
         _ => vec![value.clone()],
+    }
+}
+
+/// The place of a key that a resource lacks: one that was meant to be it, the mapping that it belongs to, or the resource.
+fn lacking(root: Node<'_>, key: &str) -> (Span, Option<Hint>) {
+    let (around, key) = match key.split_once('.') {
+        Some((outer, inner)) => (root.entries().find(|entry| entry.name() == outer), inner),
+        None => (None, key),
+    };
+    let inside = around.as_ref().map_or(root, |entry| entry.value);
+    let is_meant = |name: &str| name == key || is_slip(name, key) || name.eq_ignore_ascii_case(key);
+    match inside.entries().find(|entry| is_meant(entry.name())) {
+        Some(entry) if entry.name() == key => (entry.value.span(), None),
+        Some(entry) => (entry.key.span(), Some(Hint::meant(entry.name(), key))),
+        None => (around.map_or(root.span(), |entry| entry.key.span()), None),
     }
 }
 

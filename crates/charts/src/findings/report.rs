@@ -218,11 +218,33 @@ fn report_shape(
 ) {
     let Some(said) = words::unfit_manifest(field, found, is_mapping) else { return };
     let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, said.message).hint(said.hint);
-    diagnostic.span = text.and_then(|text| tracer.span_of_text(text, broken.start + broken.at));
+    let start = broken.start + broken.at;
+    let start = text.and_then(|text| head_key(text.bytes.get(start..)?, field)).map_or(start, |at| start + at);
+    diagnostic.span = text.and_then(|text| tracer.span_of_text(text, start));
     if diagnostic.span.is_none() {
         diagnostic.message = format!("{}: {}", broken.path, diagnostic.message);
     }
     session.sink.push(diagnostic);
+}
+
+/// The place of a key of a manifest's head, `metadata` or `metadata.annotations`, in block style.
+fn head_key(document: &[u8], field: &str) -> Option<usize> {
+    let mut wanted = field.split('.').peekable();
+    let mut at = 0;
+    for line in document.split_inclusive(|byte| *byte == b'\n') {
+        let blanks = line.iter().take_while(|byte| **byte == b' ').count();
+        let name = *wanted.peek()?;
+        let is_it = line.get(blanks..)?.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b":"));
+        // The keys of the head are the first of their names; others of the kind are further in.
+        if is_it && (blanks == 0) == (name == "metadata" || !field.contains('.')) {
+            wanted.next();
+            if wanted.peek().is_none() {
+                return Some(at + blanks);
+            }
+        }
+        at += line.len();
+    }
+    None
 }
 
 /// The line of a text that a place is in.

@@ -62,9 +62,10 @@ pub fn add(session: &Session, pairs: &Value, specs: &[FieldSpec], resources: &mu
     for resource in resources {
         let gvk = resource.gvk();
         for spec in specs.iter().filter(|spec| spec.of.selects(&gvk)) {
-            let mut exceeded = None;
+            let (mut exceeded, mut unfit) = (None, None);
             let done = visit(&mut resource.value, &spec.path, spec.create, &mut |field| {
                 if !matches!(field.data, Data::Map(_) | Data::Null) {
+                    unfit = Some(field.clone());
                     return Err(format!("expected a mapping, found {}", field.kind_name()));
                 }
                 exceeded = session.meter.charge(count, count * ENTRY_BYTES).err();
@@ -76,7 +77,7 @@ pub fn add(session: &Session, pairs: &Value, specs: &[FieldSpec], resources: &mu
             if let Some(limit) = exceeded {
                 return Err(over(session, pairs, limit));
             }
-            done.map_err(|why| wrong(session, pairs, why))?;
+            done.map_err(|why| wrong(session, unfit.as_ref().unwrap_or(pairs), why))?;
         }
     }
     Ok(())
