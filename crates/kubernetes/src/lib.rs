@@ -11,7 +11,6 @@ mod finding;
 mod here;
 pub mod json_schema;
 mod object;
-mod orphans;
 mod pods;
 mod policies;
 pub mod rules;

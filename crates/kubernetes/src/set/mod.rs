@@ -3,12 +3,14 @@
 //! A referenced object may come from elsewhere: another chart, an operator, a job. So a missing object is reported
 //! only where one of this set was certainly meant: its name is similar to that of an existing one.
 
+mod orphans;
+
 use crate::finding::Finding;
 use crate::here::{Here, known};
 use crate::pods::{self, Fit};
 use crate::scalars::is_of_release;
 use crate::values::short;
-use crate::{Object, orphans, rules};
+use crate::{Object, rules};
 use purlin_syntax::Hint;
 use purlin_syntax::suggest::{is_slip, nearest};
 use purlin_value::{FastMap, Value};
