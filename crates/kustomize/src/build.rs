@@ -349,7 +349,7 @@ impl Builder<'_> {
         let mut names = names(resources);
         for (key, kind) in [("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")] {
             for rule in kustomization.list(key) {
-                let note = self.note(kustomization, &format!("{kind}Generator"), "");
+                let note = self.note(kustomization, &format!("{kind}Generator"));
                 let done = generate::make(self.session, kustomization, &rule, kind).and_then(|mut made| {
                     made.0.origin = note;
                     generate::place(self.session, made, resources, &mut names)
@@ -358,17 +358,17 @@ impl Builder<'_> {
             }
         }
         for entry in charts {
-            let note = self.note(kustomization, "HelmChartInflationGenerator", "");
+            let note = self.note(kustomization, "HelmChartInflationGenerator");
             let done = self.chart(kustomization, &entry, note, resources, &mut names);
             self.unless_left_out(done)?;
         }
         for config in self.plugins(kustomization, "generators")? {
             if config.kind() == "HelmChartInflationGenerator" && text(&config.value, &["apiVersion"]) == "builtin" {
-                let note = self.note(kustomization, config.kind(), config.name());
+                let note = self.own_note(kustomization, &config);
                 self.chart(kustomization, &config.value, note, resources, &mut names)?;
                 continue;
             }
-            let note = self.note(kustomization, config.kind(), config.name());
+            let note = self.own_note(kustomization, &config);
             for mut made in plugins::generate(self.session, kustomization, &config)? {
                 made.0.origin = note.clone();
                 generate::place(self.session, made, resources, &mut names)?;
@@ -404,8 +404,9 @@ impl Builder<'_> {
         self.spend(resources.len() as u64, 0, &kustomization.value)?;
         for step in transform::STEPS {
             let mut index = Index::default();
-            let noted = step.noted(kustomization);
-            for item in step.items(kustomization) {
+            let items = step.items(kustomization);
+            for (at, item) in items.iter().cloned().enumerate() {
+                let noted = step.noted(kustomization, items.len() - at - 1);
                 if step.goes_through_all() {
                     self.spend(work_of_all(resources, 1), 0, &item)?;
                 }
@@ -416,7 +417,7 @@ impl Builder<'_> {
                 let done = step.run(self.session, kustomization, &config, &item, &mut index, resources);
                 let done = done.map_err(|problem| self.at(problem, &item));
                 self.unless_left_out(done)?;
-                if let Some(note) = self.note(kustomization, step.kind, "") {
+                if let Some(note) = self.note(kustomization, step.kind) {
                     (0..noted).for_each(|_| notes::changed(&note, resources));
                 }
             }
@@ -424,15 +425,21 @@ impl Builder<'_> {
         for config in self.plugins(kustomization, "transformers")? {
             self.spend(work_of_all(resources, STEPS_PER_IMAGES), 0, &config.value)?;
             plugins::transform(self.session, kustomization, &config, resources)?;
-            if let Some(note) = self.note(kustomization, config.kind(), config.name()) {
+            if let Some(note) = self.own_note(kustomization, &config) {
                 notes::changed(&note, resources);
             }
         }
         Ok(())
     }
 
-    fn note(&self, kustomization: &Kustomization, kind: &str, name: &str) -> Option<String> {
-        self.notes.then(|| notes::configured(&self.trail, &kustomization.file, kind, name))
+    fn note(&self, kustomization: &Kustomization, kind: &str) -> Option<String> {
+        self.notes.then(|| notes::configured(&self.trail, path::file_name(&kustomization.file), kind, ["", ""]))
+    }
+
+    /// The note of a generator or transformer that has a configuration of its own, usually in another file.
+    fn own_note(&self, kustomization: &Kustomization, config: &Resource) -> Option<String> {
+        let file = path::relative(path::parent(&kustomization.file), &config.source);
+        self.notes.then(|| notes::configured(&self.trail, &file, config.kind(), [config.name(), config.namespace()]))
     }
 
     /// The configurations of `generators` or `transformers`: written in place, in files or in folders.

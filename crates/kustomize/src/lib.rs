@@ -16,7 +16,8 @@ pub mod rules;
 
 pub use build::{resolve, resolve_patch};
 use change::{
-    edit, images, labels, names, noted, patch, references, replacements, strategic, transform, value_add, vars,
+    edit, images, labels, names, noted, patch, references, repeated, replacements, strategic, transform, value_add,
+    vars,
 };
 pub use dialect::DIALECT;
 pub use identity::is_namespaced;

@@ -7,6 +7,7 @@ pub(crate) mod names;
 pub(crate) mod noted;
 pub(crate) mod patch;
 pub(crate) mod references;
+pub(crate) mod repeated;
 pub(crate) mod replacements;
 pub(crate) mod strategic;
 pub(crate) mod transform;

@@ -1,11 +1,13 @@
 //! Patches: strategic merges and JSON patches, from files or inline, for targets or for the resources they name.
 
-use crate::edit::{as_list, as_map, over, text};
+use crate::edit::{as_list, as_map, over, text, visit};
 use crate::index::Index;
 use crate::kustomization::{BYTES_PER_WRITTEN, Kustomization, Problem, spend, wrong};
 use crate::names::scalar_text;
 use crate::noted;
+use crate::repeated::drop_repeated;
 use crate::resource::Resource;
+use crate::rules;
 use crate::select::Target;
 use crate::strategic::{self, Lists};
 use crate::transform::no_effect;
@@ -53,14 +55,14 @@ pub fn strategic(
     resources: &mut Vec<Resource>,
 ) -> Result<(), Problem> {
     let written = item.as_str().unwrap_or_default();
-    if written.contains('\n') {
+    if written.contains('\n') || written.trim_start().starts_with('{') {
         return self::written(session, kustomization, item, written, index, resources);
     }
     let patches = read(session, kustomization, item, written)?;
     if patches.is_empty() {
         return Err(wrong(session, item, format!("the patch `{written}` is empty")).into());
     }
-    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, (true, true), index, resources))
+    as_resources(session, item, patches, index, resources)
 }
 
 /// Strategic merges that are written in place.
@@ -72,8 +74,36 @@ pub fn written(
     index: &mut Index,
     resources: &mut Vec<Resource>,
 ) -> Result<(), Problem> {
-    let patches = parse(session, kustomization, text);
-    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, (true, true), index, resources))
+    as_resources(session, item, parse(session, kustomization, text), index, resources)
+}
+
+/// Applies patches that the original reads as resources: their labels and annotations are texts, and so is a null.
+fn as_resources(
+    session: &Session,
+    item: &Value,
+    patches: Vec<Value>,
+    index: &mut Index,
+    resources: &mut Vec<Resource>,
+) -> Result<(), Problem> {
+    patches.into_iter().try_for_each(|mut patch| {
+        for key in ["labels", "annotations"] {
+            visit(&mut patch, &["metadata", key], false, &mut |notes| nulls_as_texts(session, item, key, notes));
+        }
+        apply_to_named(session, item, &patch, (true, true), index, resources)
+    })
+}
+
+fn nulls_as_texts(session: &Session, item: &Value, key: &str, notes: &mut Value) {
+    let Some(map) = as_map(notes) else { return };
+    for (name, value) in map.iter_mut().filter(|(_, value)| value.is_null()) {
+        let one = key.trim_end_matches('s');
+        let message =
+            format!("a `null` in `patchesStrategicMerge` does not remove the {one} `{name}`, it sets it to `null`");
+        let mut warning = Diagnostic::nowhere(&rules::KUSTOMIZATION, message).warning();
+        warning.span = session.origins.span(item.origin, &session.sources);
+        session.sink.push(warning.hint("move the patch to `patches`, where a `null` removes"));
+        *value = over(&session.origins, Value::str("null"), value, "patchesStrategicMerge");
+    }
 }
 
 /// The kind of entry that contains a patch.
@@ -301,6 +331,9 @@ fn apply_strategic(
     let lost = strategic::merge(&mut resource.value, patch, lists, &session.origins);
     lost.iter().for_each(|item| warn_of_lost(session, item, resource));
     strategic::drop_unwritten(session, &mut resource.value, "", lists);
+    if lists == Lists::PatchFirst {
+        drop_repeated(&mut resource.value);
+    }
     if keep_name {
         resource.set_metadata_like("name", old.metadata("name"));
     }

@@ -254,30 +254,57 @@ fn merge_uneven(base: &mut Value, patch: &Value, keys: [&str; 2], how: &mut How<
     how.lost.append(&mut inner.lost);
 }
 
-/// Items of the patch come first, in its order, each joined with the item of the same identity; the others follow.
+/// Items of the patch come first, in its order, each joined with the item of the same identity; the others follow. Where
+/// two keys identify an item, those that were there keep their order.
 fn merge_first(base: &mut Value, patch: &Value, keys: &[&str], how: &mut How<'_>) {
+    let keeps_order = keys.get(1).is_some_and(|second| is_in_some(second, [&*base, patch]));
     let Some(items) = as_list(base) else { return };
     let mut known = Known::new(std::mem::take(&mut **items), |item| identity_by(item, keys));
-    let mut joined = Vec::new();
+    let mut joined: Vec<(Option<usize>, Value)> = Vec::new();
+    let mut seen: FastSet<Identity> = FastSet::default();
     for item in patch.as_list().unwrap_or_default() {
         if item.get("$patch").and_then(Value::as_str) == Some("replace") {
             known.clear();
             continue;
         }
-        let old = known.take(identity_by(item, keys).as_ref());
+        let identity = identity_by(item, keys);
+        // Of several items for one, the first counts.
+        if identity.clone().is_some_and(|identity| !seen.insert(identity)) {
+            continue;
+        }
+        let old = known.take(identity.as_ref());
         if is_deleted(item) {
             continue;
         }
         joined.push(match old {
-            Some((_, mut old)) => {
+            Some((at, mut old)) => {
                 join(&mut old, item, "", how);
-                old
+                (Some(at), old)
             }
-            None => cleaned(item, how.lists),
+            None => (None, cleaned(item, how.lists)),
         });
     }
-    joined.extend(known.left().map(|(_, item)| item));
-    **items = joined;
+    joined.extend(known.left().map(|(at, item)| (Some(at), item)));
+    if keeps_order {
+        joined.sort_by_key(|(at, _)| *at);
+    }
+    **items = joined.into_iter().map(|(_, item)| item).collect();
+}
+
+/// Whether an item of some lists has a key.
+pub(crate) fn is_in_some(key: &str, lists: [&Value; 2]) -> bool {
+    let mut items = lists.into_iter().filter_map(Value::as_list).flatten();
+    items.any(|item| item.get(key).is_some_and(|value| !value.is_null()))
+}
+
+/// The keys that identify the items of a list in Kustomize, if it is one that is joined.
+pub(crate) fn keys_of(key: &str, list: &Value) -> Option<&'static [&'static str]> {
+    identity(key, list, Lists::PatchFirst)
+}
+
+/// Whether two items are the same one.
+pub(crate) fn are_one(one: &Value, other: &Value, keys: &[&str]) -> bool {
+    identity_by(one, keys).is_some_and(|identity| identity_by(other, keys) == Some(identity))
 }
 
 /// Joins texts that are known by themselves.

@@ -46,10 +46,14 @@ impl Step {
         }
     }
 
-    /// How often the original notes that it has run for an item: labels are a step for each entry and one for
-    /// `commonLabels`.
-    pub fn noted(&self, kustomization: &Kustomization) -> usize {
-        if self.kind == "LabelTransformer" { kustomization.list("labels").len() + 1 } else { 1 }
+    /// How often the original notes that it has run for an item, of which `left` follow: labels are a step for each entry
+    /// and one for `commonLabels`; all of `patchesStrategicMerge` are one step.
+    pub fn noted(&self, kustomization: &Kustomization, left: usize) -> usize {
+        match self.kind {
+            "LabelTransformer" => kustomization.list("labels").len() + 1,
+            "PatchStrategicMergeTransformer" => usize::from(left == 0),
+            _ => 1,
+        }
     }
 
     /// Whether it checks every resource for an item; otherwise only those found by an index, which charges for them.

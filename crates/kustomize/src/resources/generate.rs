@@ -299,7 +299,7 @@ pub fn place(
     }
     let (before, prefixes, suffixes) = (old.before, old.prefixes, old.suffixes);
     (known.before, known.prefixes, known.suffixes) = (before, prefixes, suffixes);
-    (known.vars, known.generated) = (old.vars, old.generated);
+    (known.vars, known.generated, known.changes) = (old.vars, old.generated, old.changes);
     Ok(())
 }
 

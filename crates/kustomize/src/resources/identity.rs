@@ -41,7 +41,11 @@ impl Gvk {
 
     /// Whether resources of this kind have no namespace.
     pub fn is_cluster_wide(&self) -> bool {
-        CLUSTER_WIDE.iter().any(|(group, kinds)| *group == self.group && kinds.contains(&self.kind.as_str()))
+        let has = |list: &[&str], text: &EcoString| list.contains(&text.as_str());
+        let is_so = |(group, versions, kinds): &(&str, &[&str], &[&str])| {
+            *group == self.group && has(versions, &self.version) && has(kinds, &self.kind)
+        };
+        CLUSTER_WIDE.iter().any(is_so)
     }
 }
 
@@ -61,30 +65,23 @@ pub struct Id {
     pub namespace: EcoString,
 }
 
-/// Kinds that are in no namespace, by group.
-const CLUSTER_WIDE: &[(&str, &[&str])] = &[
-    ("", &["ComponentStatus", "Namespace", "Node", "NodeProxyOptions", "PersistentVolume"]),
+/// Kinds that the original knows to be in no namespace: those of Kubernetes 1.21, by group and version. It takes all
+/// others for kinds in a namespace.
+const CLUSTER_WIDE: &[(&str, &[&str], &[&str])] = &[
+    ("", &["v1"], &["ComponentStatus", "Namespace", "Node", "NodeProxyOptions", "PersistentVolume"]),
     (
         "admissionregistration.k8s.io",
-        &[
-            "MutatingAdmissionPolicy",
-            "MutatingAdmissionPolicyBinding",
-            "MutatingWebhookConfiguration",
-            "ValidatingAdmissionPolicy",
-            "ValidatingAdmissionPolicyBinding",
-            "ValidatingWebhookConfiguration",
-        ],
+        &["v1", "v1beta1"],
+        &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],
     ),
-    ("apiextensions.k8s.io", &["CustomResourceDefinition"]),
-    ("apiregistration.k8s.io", &["APIService"]),
-    ("authentication.k8s.io", &["SelfSubjectReview", "TokenReview"]),
-    ("authorization.k8s.io", &["SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"]),
-    ("certificates.k8s.io", &["CertificateSigningRequest", "ClusterTrustBundle"]),
-    ("flowcontrol.apiserver.k8s.io", &["FlowSchema", "PriorityLevelConfiguration"]),
-    ("networking.k8s.io", &["IngressClass"]),
-    ("node.k8s.io", &["RuntimeClass"]),
-    ("policy", &["PodSecurityPolicy"]),
-    ("rbac.authorization.k8s.io", &["ClusterRole", "ClusterRoleBinding"]),
-    ("scheduling.k8s.io", &["PriorityClass"]),
-    ("storage.k8s.io", &["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"]),
+    ("apiextensions.k8s.io", &["v1", "v1beta1"], &["CustomResourceDefinition"]),
+    ("apiregistration.k8s.io", &["v1", "v1beta1"], &["APIService"]),
+    ("certificates.k8s.io", &["v1", "v1beta1"], &["CertificateSigningRequest"]),
+    ("flowcontrol.apiserver.k8s.io", &["v1beta1"], &["FlowSchema", "PriorityLevelConfiguration"]),
+    ("networking.k8s.io", &["v1", "v1beta1"], &["IngressClass"]),
+    ("node.k8s.io", &["v1", "v1beta1"], &["RuntimeClass"]),
+    ("policy", &["v1beta1"], &["PodSecurityPolicy"]),
+    ("rbac.authorization.k8s.io", &["v1", "v1beta1"], &["ClusterRole", "ClusterRoleBinding"]),
+    ("scheduling.k8s.io", &["v1", "v1beta1"], &["PriorityClass"]),
+    ("storage.k8s.io", &["v1", "v1beta1"], &["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"]),
 ];

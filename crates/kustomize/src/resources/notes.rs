@@ -54,11 +54,12 @@ pub fn read_from(trail: &str, file: &str) -> String {
     format!("path: {}\n", path::normalize(&path::join(trail, file)))
 }
 
-/// The note of a generator or transformer.
-pub fn configured(trail: &str, file: &str, kind: &str, name: &str) -> String {
-    let file = path::normalize(&path::join(trail, path::file_name(file)));
-    let name = if name.is_empty() { String::new() } else { format!("  name: {name}\n") };
-    format!("configuredIn: {file}\nconfiguredBy:\n  apiVersion: builtin\n  kind: {kind}\n{name}")
+/// The note of a generator or transformer that a file below a kustomization's folder configures.
+pub fn configured(trail: &str, file: &str, kind: &str, names: [&str; 2]) -> String {
+    let file = path::normalize(&path::join(trail, file));
+    let keys = ["name", "namespace"].into_iter().zip(names).filter(|(_, name)| !name.is_empty());
+    let names: String = keys.map(|(key, name)| format!("  {key}: {name}\n")).collect();
+    format!("configuredIn: {file}\nconfiguredBy:\n  apiVersion: builtin\n  kind: {kind}\n{names}")
 }
 
 /// Notes that a transformer has seen resources.
