@@ -277,7 +277,7 @@ pub fn module_config(resolution: &Resolution<'_>, module: &Module) -> Map {
         ("kind".into(), Value::str("Module")),
         ("type".into(), Value::str(type_name)),
         ("name".into(), Value::str(module.name().clone())),
-        ("path".into(), Value::str(resolution.ground.shown_path(&module.config.folder))),
+        ("path".into(), Value::str(resolution.ground.shown_within(module.checkout.as_ref(), &module.config.folder))),
         ("configPath".into(), Value::str(resolution.ground.shown_path(&module.config.file))),
         ("disabled".into(), Value::from(module.disabled)),
         ("local".into(), given("local").unwrap_or_else(|| Value::from(false))),

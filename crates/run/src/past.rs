@@ -1,6 +1,6 @@
 //! State left by earlier runs: which actions are done, outdated, failed or running; and how to take it down.
 //!
-//! Runs nothing; clusters are asked for their state. Outputs of finished actions are known, so actions that refer to
+//! Runs nothing unless status commands are asked; clusters are asked for their state. Outputs of finished actions are known, so actions that refer to
 //! them are resolved, too.
 
 use crate::action::{Action, Kind, Reuse};
@@ -183,6 +183,28 @@ fn look(project: &dyn Project, store: &Store, stop: &Stop, trust: Trust) -> Vec<
         }
     }
     found.into_iter().flatten().collect()
+}
+
+/// Runs the status commands of the actions that have one and can be resolved. Gives their ids, and whether the command
+/// found them done. Results of earlier runs stay as they are.
+pub fn asked(project: &dyn Project, store: &Store, executor: &dyn Executor, stop: &Stop) -> Vec<(String, bool)> {
+    // Learns the outputs that others refer to.
+    let states = statuses(project, store, stop);
+    let performer = Performer::new(store, executor, stop);
+    let mut found = Vec::new();
+    for (index, status) in states.iter().enumerate() {
+        if matches!(status.state, StateOf::Disabled | StateOf::Waits(_) | StateOf::Unknown(_)) {
+            continue;
+        }
+        let Ok(action) = project.prepare(index) else { continue };
+        if action.status.is_none() || stop.level() != crate::stop::Level::Going {
+            continue;
+        }
+        if let Ok(done) = performer.is_done(&action, &|_| {}) {
+            found.push((status.id.clone(), done.is_some()));
+        }
+    }
+    found
 }
 
 fn status(project: &dyn Project, store: &Store, stop: &Stop, index: usize, node: &Node) -> Status {

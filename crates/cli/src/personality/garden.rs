@@ -1,7 +1,7 @@
 //! `purlin garden` with Garden's own arguments: `get …` and `validate` print what Garden would print, `build`,
 //! `deploy`, `test`, `run`, `workflow`, `cleanup`, `logs` and custom commands run what Garden would run.
 //!
-//! `get` and `validate` never run anything: where Garden would execute an action to learn its outputs, the value is
+//! `get` and `validate` run nothing but the `statusCommand`s of `get status`, if commands are allowed: where Garden would execute an action to learn its outputs, the value is
 //! shown as pending.
 
 mod answers;
@@ -29,6 +29,7 @@ use purlin_run::action::Kind;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::{Secrets, to_json, to_yaml};
 use purlin_value::{Map, Session, Value};
+use std::cell::Cell;
 
 /// The personality.
 #[rustfmt::skip]
@@ -150,10 +151,23 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
         ["get", "files", ..] => answers::files,
         ["get", "status"] => {
             let clusters = execute::clusters(invocation);
+            let asked = results::asked(invocation, &flags)?;
+            let told = asked.as_deref().unwrap_or_default();
+            let unasked = Cell::new(None);
             let answer = |session: &Session, resolution: &Resolution<'_>, flags: &Flags| {
-                answers::status(session, resolution, flags, &clusters)
+                if asked.is_none() {
+                    unasked.set(answers::with_status_command(resolution));
+                }
+                answers::status(session, resolution, flags, &clusters, told)
             };
-            return work(invocation, &flags, format, &answer);
+            let exit = work(invocation, &flags, format, &answer);
+            if let Some(id) = unasked.take() {
+                let _ = writeln!(
+                    invocation.stderr,
+                    "note: the `statusCommand` of `{id}` was not run; add `--allow-exec` before `garden`"
+                );
+            }
+            return exit;
         }
         ["get", "graph"] => answers::graph,
         ["get", "config"] => answers::config,

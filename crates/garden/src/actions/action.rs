@@ -324,7 +324,7 @@ fn evaluated(
     // If `disabled` failed, that is already reported, and its other problems are not.
     let is_off = |value: &Value| value.is_poison() || value.as_bool() == Some(true);
     let disabled = fields.get("disabled").is_some_and(is_off) || !here;
-    let (source_folder, checkout) = source_folder(ground, kind, &config, &fields);
+    let (source_folder, checkout) = source_folder(ground, (kind, &config), module.as_deref(), &fields);
     let type_name = config.type_name.clone();
     Action {
         key: ecow::eco_format!("{}.{}", kind.lower(), config.name),
@@ -529,15 +529,17 @@ fn copy_from(copy: &Value) -> Value {
 /// The folder of an action's files, which must lie in the project, and the repository that it is in.
 fn source_folder(
     ground: &Ground<'_>,
-    kind: ActionKind,
-    config: &Config,
+    (kind, config): (ActionKind, &Config),
+    module: Option<&Origin>,
     fields: &Map,
 ) -> (EcoString, Option<Checkout>) {
-    let here = || (config.folder.clone(), ground.checkout_of(&config.folder));
+    let here = || (config.folder.clone(), ground.source_of(&config.folder));
     let Some(source) = fields.get("source") else { return here() };
     let repository = source.get("repository").and_then(|r| r.get("url")).filter(|url| url.as_str().is_some());
     let (base, checkout) = match repository {
-        Some(url) => match fetched(ground, kind, config, url) {
+        Some(url) => match fetched(ground, (kind, config), module, url) {
+            // The folder of a module's action is that of its module, which is in the repository already.
+            Some(checkout) if module.is_some() => (config.folder.clone(), Some(checkout)),
             Some(checkout) => (EcoString::from(checkout.folder.as_str()), Some(checkout)),
             None => return here(),
         },
@@ -558,10 +560,15 @@ fn source_folder(
     (folder.into(), checkout)
 }
 
-/// The repository of an action. That of a module is named by the module.
-fn fetched(ground: &Ground<'_>, kind: ActionKind, config: &Config, url: &Value) -> Option<Checkout> {
-    if let Some(checkout) = ground.checkout_of(&config.folder) {
-        return Some(checkout);
+/// The repository of an action. That of a module's action is cloned for the module.
+fn fetched(
+    ground: &Ground<'_>,
+    (kind, config): (ActionKind, &Config),
+    module: Option<&Origin>,
+    url: &Value,
+) -> Option<Checkout> {
+    if let Some(module) = module {
+        return remote::fetch(ground, url, Namer::Module(&module.module));
     }
     let key = ecow::eco_format!("{}.{}", kind.lower(), config.name);
     remote::fetch(ground, url, Namer::Action(&key))

@@ -49,7 +49,7 @@ impl Reference {
 
 /// References under some heads in a draft.
 pub fn references(ground: &Ground<'_>, env: &Arc<Env>, heads: &[&str], drafts: &[&Draft]) -> Vec<Reference> {
-    let mut walker = Walker { eval: Eval::new(ground.session), env, heads, found: Vec::new() };
+    let mut walker = Walker { eval: Eval::new(ground.session), env, heads, in_each: false, found: Vec::new() };
     for draft in drafts {
         walker.draft(draft);
     }
@@ -61,6 +61,8 @@ struct Walker<'a, 's> {
     eval: Eval<'s>,
     env: &'a Arc<Env>,
     heads: &'a [&'a str],
+    /// Whether it is in a `$forEach`, whose `item` is not known here.
+    in_each: bool,
     found: Vec<Reference>,
 }
 
@@ -110,6 +112,12 @@ impl Walker<'_, '_> {
         }
         if view.is_list() {
             view.items().for_each(|item| self.node(&node.other(item)));
+            return;
+        }
+        if !self.in_each && view.get(structure::FOR_EACH).is_some() {
+            self.in_each = true;
+            view.entries().for_each(|entry| self.node(&node.other(entry.value)));
+            self.in_each = false;
             return;
         }
         let skipped = structure::condition_of(view).map(|condition| {
@@ -215,6 +223,7 @@ impl Walker<'_, '_> {
                 Ok(Value { data: Data::Str(text), .. }) => Step::Name(text),
                 Ok(Value { data: Data::Int(number), .. }) => Step::Name(ecow::eco_format!("{number}")),
                 Ok(_) => Step::Unknown,
+                Err(Stop::Missing(_)) if self.in_each => Step::Unknown,
                 Err(_) => Step::Broken,
             },
         };

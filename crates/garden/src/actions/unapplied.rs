@@ -3,6 +3,8 @@
 //! A table; running is implemented elsewhere. Keys that only another command of Garden uses (`sync`) are not in it: that
 //! command is refused by name.
 
+use crate::action::Action;
+use crate::config::ActionKind;
 use crate::draft::Draft;
 use crate::providers::enabled_nodes;
 use crate::resolve::Resolution;
@@ -44,6 +46,13 @@ const PROVIDERS: &[Row] = &[
     row(&["otel-collector"], &["exporters"], "traces go to the address in `OTEL_EXPORTER_OTLP_ENDPOINT`"),
 ];
 
+/// Keys of the project, for Deploys to clusters.
+const PROJECT: &[Row] =
+    &[row(&[], &["proxy", "hostname"], "`--forward` opens ports on the loopback address of this machine only")];
+
+/// Types of Deploys that go to a cluster.
+const TO_CLUSTERS: &[&str] = &["container", "kubernetes", "helm"];
+
 /// Keys of actions.
 #[rustfmt::skip]
 const ACTIONS: &[Row] = &[
@@ -53,8 +62,8 @@ const ACTIONS: &[Row] = &[
     row(&["Deploy", "helm"], &["spec", "waitForUnhealthyResources"], "a deploy ends when an object cannot become ready"),
 ];
 
-/// The values of `buildMode` that say what is done anyway.
-const LOCAL: &[&str] = &["local-docker"];
+/// The values of `buildMode` and `hostname` that say what is done anyway.
+const LOCAL: &[&str] = &["local-docker", "localhost", "127.0.0.1"];
 
 /// The keys without effect that concern some actions, by their keys.
 pub fn unapplied(resolution: &Resolution<'_>, is_run: &dyn Fn(&str) -> bool) -> Vec<Diagnostic> {
@@ -67,11 +76,16 @@ pub fn unapplied(resolution: &Resolution<'_>, is_run: &dyn Fn(&str) -> bool) -> 
         let name = node.get("name").map_or("", |name| name.text());
         let is_used = match name {
             "container" => has(&["container"]),
-            _ => has(&["container", "kubernetes", "helm"]),
+            _ => has(TO_CLUSTERS),
         };
         for row in PROVIDERS.iter().filter(|row| is_used && row.owner.contains(&name)) {
             report(node, row, &mut found);
         }
+    }
+    let forwards =
+        |action: &Action| action.kind == ActionKind::Deploy && TO_CLUSTERS.contains(&action.type_name.as_str());
+    if let Some(project) = resolution.project.document.node.get().filter(|_| in_use.iter().any(|one| forwards(one))) {
+        PROJECT.iter().for_each(|row| report(project, row, &mut found));
     }
     for action in in_use {
         let of = [action.kind.name(), action.type_name.as_str()];

@@ -569,7 +569,7 @@ fn in_repository(ground: &Ground<'_>, config: &Config, fields: &Draft) -> (Confi
     let url = fields.get("repositoryUrl").and_then(|draft| draft.as_value().cloned());
     let checkout = match url.filter(|url| url.as_str().is_some()) {
         Some(url) => remote::fetch(ground, &url, Namer::Module(&config.name)),
-        None => return (config.clone(), ground.checkout_of(&config.folder)),
+        None => return (config.clone(), ground.source_of(&config.folder)),
     };
     if let Some(checkout) = &checkout {
         config.folder = checkout.folder.as_str().into();

@@ -26,7 +26,7 @@ pub fn source(ground: &Ground<'_>, files: &FileTree, module: &Module) -> Arc<Sou
         remote: module.checkout.as_ref().map(|checkout| (checkout, ground.root.as_str())),
     };
     let excluded = Some(exclude.as_slice()).filter(|list| !list.is_empty());
-    let key = SourceKey::new(&module.config.folder, include.as_deref(), excluded);
+    let key = SourceKey::new((&module.config.folder, module.checkout.as_ref()), include.as_deref(), excluded);
     let hash = || Arc::new(source_version(ground.session, files, &scope));
     ground.sources.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert_with(hash).clone()
 }

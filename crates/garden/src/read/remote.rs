@@ -62,7 +62,9 @@ pub(crate) fn fetch(ground: &Ground<'_>, url: &Value, namer: Namer<'_>) -> Optio
     match ground.session.world.fetch(&remote) {
         Ok(fetched) => {
             let checkout = Checkout::new(fetched.path, namer, text);
-            ground.note_checkout(&checkout);
+            if matches!(namer, Namer::Source(_)) {
+                ground.note_source(&checkout);
+            }
             Some(checkout)
         }
         // The error may quote the address, which may hold a password.
@@ -79,9 +81,15 @@ pub(crate) fn fetch(ground: &Ground<'_>, url: &Value, namer: Namer<'_>) -> Optio
 }
 
 impl Ground<'_> {
-    /// The full path under which Garden shows a file: that of its clone, if it is in a repository.
+    /// The full path under which Garden shows a configuration file: that of its clone, if it is in a source of the project.
     pub fn shown_path(&self, file: &str) -> EcoString {
-        match self.checkout_of(file) {
+        self.shown_within(self.source_of(file).as_ref(), file)
+    }
+
+    /// The full path under which Garden shows a file of an action or module, whose files may come from a repository.
+    /// Several of them may name one repository; Garden clones it for each.
+    pub fn shown_within(&self, checkout: Option<&Checkout>, file: &str) -> EcoString {
+        match checkout.filter(|checkout| checkout.holds(file)) {
             Some(checkout) => self.full_path(&checkout.cloned(&self.root, file)),
             None => self.full_path(file),
         }

@@ -47,7 +47,7 @@ pub struct Ground<'s> {
     /// The variables of `.env` files without templates, which are the same in all scopes.
     pub env_files: Mutex<FastMap<FileId, Value>>,
     unfetched: AtomicBool,
-    checkouts: Mutex<Vec<Checkout>>,
+    sources_fetched: Mutex<Vec<Checkout>>,
     /// Strings whose names are noted at the end, if the table of names is needed.
     pub noted: Option<Arc<Noted>>,
 }
@@ -81,7 +81,7 @@ impl<'s> Ground<'s> {
             trees: Mutex::default(),
             env_files: Mutex::default(),
             unfetched: AtomicBool::new(false),
-            checkouts: Mutex::default(),
+            sources_fetched: Mutex::default(),
             noted: session.names.is_on().then(Arc::default),
         }
     }
@@ -245,18 +245,18 @@ impl<'s> Ground<'s> {
         if relative == "." { root.into() } else { path::normalize(&format!("{root}/{relative}")).into() }
     }
 
-    /// Keeps a repository that was fetched.
-    pub(crate) fn note_checkout(&self, checkout: &Checkout) {
-        let mut checkouts = self.checkouts.lock().unwrap_or_else(PoisonError::into_inner);
-        if !checkouts.contains(checkout) {
-            checkouts.push(checkout.clone());
+    /// Keeps a source of the project that was fetched.
+    pub(crate) fn note_source(&self, checkout: &Checkout) {
+        let mut sources_fetched = self.sources_fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        if !sources_fetched.contains(checkout) {
+            sources_fetched.push(checkout.clone());
         }
     }
 
-    /// The repository that holds a file.
-    pub(crate) fn checkout_of(&self, file: &str) -> Option<Checkout> {
-        let checkouts = self.checkouts.lock().unwrap_or_else(PoisonError::into_inner);
-        checkouts.iter().find(|checkout| checkout.holds(file)).cloned()
+    /// The source of the project that holds a file.
+    pub(crate) fn source_of(&self, file: &str) -> Option<Checkout> {
+        let sources_fetched = self.sources_fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        sources_fetched.iter().find(|checkout| checkout.holds(file)).cloned()
     }
 }
 

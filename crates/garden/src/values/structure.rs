@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const MERGE: &str = "$merge";
 const CONCAT: &str = "$concat";
-const FOR_EACH: &str = "$forEach";
+pub(crate) const FOR_EACH: &str = "$forEach";
 const FILTER: &str = "$filter";
 const RETURN: &str = "$return";
 const IF: &str = "$if";

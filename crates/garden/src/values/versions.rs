@@ -107,19 +107,26 @@ pub struct SourceVersion {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SourceKey {
     folder: EcoString,
+    /// Garden's clone that the folder is in, whose name counts.
+    clone: Option<EcoString>,
     include: Option<Vec<String>>,
     exclude: Option<Vec<String>>,
 }
 
 impl SourceKey {
     /// The key of a choice of files.
-    pub fn new(folder: &str, include: Option<&[String]>, exclude: Option<&[String]>) -> Self {
+    pub fn new(
+        (folder, checkout): (&str, Option<&Checkout>),
+        include: Option<&[String]>,
+        exclude: Option<&[String]>,
+    ) -> Self {
         let sorted = |list: &[String]| {
             let mut list = list.to_vec();
             list.sort();
             list
         };
-        SourceKey { folder: folder.into(), include: include.map(sorted), exclude: exclude.map(sorted) }
+        let clone = checkout.map(|checkout| checkout.clone.as_str().into());
+        SourceKey { folder: folder.into(), clone, include: include.map(sorted), exclude: exclude.map(sorted) }
     }
 }
 

@@ -296,7 +296,11 @@ pub(crate) fn carry_out(
     style: Style,
 ) -> Result<(Exit, Summary, Vec<String>), Exit> {
     let requested = select(project.nodes(), order.kind, &order.wanted);
-    let mut requested = requested.map_err(|message| invocation.refuse(&message, Exit::Usage))?;
+    let workflows = project.workflows();
+    let workflow = order.wanted.names.iter().find(|name| workflows.contains(name));
+    let hint =
+        workflow.map(|name| format!("; for the workflow, write `purlin run workflow.{name}`")).unwrap_or_default();
+    let mut requested = requested.map_err(|message| invocation.refuse(&(message + &hint), Exit::Usage))?;
     let mistakes = project.check(&requested);
     if !mistakes.is_empty() {
         session.sink.take();

@@ -8,6 +8,7 @@ use purlin_garden::action::Action;
 use purlin_garden::config::ActionKind;
 use purlin_garden::dump::{self, Shown};
 use purlin_garden::modules::Module;
+use purlin_garden::remote::Checkout;
 use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
 use purlin_run::cluster::Clusters;
@@ -106,7 +107,7 @@ fn action_value(session: &Session, resolution: &Resolution<'_>, action: &Action,
     shown.insert("dependents".into(), sorted(needed_by.map(|(key, _)| key.as_str()).collect()));
     shown.insert("disabled".into(), Value::from(action.disabled));
     if let Some(version) = resolution.live.resolved_version(session, &action.key) {
-        shown.insert("version".into(), version_value(resolution, &version));
+        shown.insert("version".into(), version_value(resolution, action, &version));
     }
     shown.extend(action.fields.get("allowPublish").map(|value| ("allowPublish".into(), value.clone())));
     let publish = resolved.as_ref().and_then(|found| found.spec.get("publishId")).filter(|id| !id.is_null());
@@ -129,19 +130,20 @@ fn listed_needs(resolution: &Resolution<'_>, action: &Action) -> Vec<EcoString> 
     needs.flat_map(|need| std::iter::repeat_n(need.key.clone(), times(&need.key))).collect()
 }
 
-fn version_value(resolution: &Resolution<'_>, version: &Version) -> Value {
+fn version_value(resolution: &Resolution<'_>, action: &Action, version: &Version) -> Value {
     let others = version.dependencies.iter().map(|(key, text)| (key.clone(), Value::str(text.clone())));
     map([
         ("configVersion", Value::str(version.config.clone())),
         ("sourceVersion", Value::str(version.source.clone())),
         ("versionString", Value::str(version.string.clone())),
         ("dependencyVersions", Value::map(others.collect())),
-        ("files", full_paths(resolution, &version.files)),
+        ("files", full_paths(resolution, action.checkout.as_ref(), &version.files)),
     ])
 }
 
-fn full_paths(resolution: &Resolution<'_>, files: &[String]) -> Value {
-    Value::list(files.iter().map(|file| Value::str(resolution.ground.shown_path(file))).collect())
+fn full_paths(resolution: &Resolution<'_>, checkout: Option<&Checkout>, files: &[String]) -> Value {
+    let shown = |file: &String| Value::str(resolution.ground.shown_within(checkout, file));
+    Value::list(files.iter().map(shown).collect())
 }
 
 /// The files of each action, by its key.
@@ -149,13 +151,30 @@ pub(super) fn files(session: &Session, resolution: &Resolution<'_>, flags: &Flag
     let all = resolution.graph().actions.values().map(|action| &**action).filter(|action| wanted(flags, action));
     let entry = |action: &Action| {
         let version = resolution.live.written_version(session, &action.key)?;
-        Some((action.key.clone(), full_paths(resolution, &version.files)))
+        Some((action.key.clone(), full_paths(resolution, action.checkout.as_ref(), &version.files)))
     };
     Value::map(all.filter_map(entry).collect())
 }
 
-/// States by earlier results, and by the cluster's state of deployments; nothing is run.
-pub(super) fn status(session: &Session, resolution: &Resolution<'_>, flags: &Flags, clusters: &Arc<Clusters>) -> Value {
+/// The first enabled action with a `statusCommand`.
+pub(super) fn with_status_command(resolution: &Resolution<'_>) -> Option<EcoString> {
+    let mut all = resolution.graph().actions.values().filter(|action| !action.disabled);
+    let has_one = |action: &Action| {
+        let spec = resolution.action(&action.key).map(|found| found.spec);
+        spec.and_then(|spec| Some(!spec.get("statusCommand")?.as_list()?.is_empty())).unwrap_or(false)
+    };
+    all.find(|action| has_one(action)).map(|action| action.key.clone())
+}
+
+/// States by status commands that were `asked`, by earlier results, and by the cluster's state of deployments; nothing
+/// is run.
+pub(super) fn status(
+    session: &Session,
+    resolution: &Resolution<'_>,
+    flags: &Flags,
+    clusters: &Arc<Clusters>,
+    asked: &[(String, bool)],
+) -> Value {
     let root = resolution.ground.full_path(&resolution.ground.root);
     let store = Store::open(std::path::Path::new(root.as_str()), &Key::of_user(&clusters.env)).ok();
     let of = |kind: ActionKind| {
@@ -167,7 +186,11 @@ pub(super) fn status(session: &Session, resolution: &Resolution<'_>, flags: &Fla
             Some(StateOf::Failed(_)) => "failed",
             Some(StateOf::NeverRun | StateOf::Outdated(_)) => "not-ready",
             Some(_) => "unknown",
-            None => state_of(session, resolution, store.as_ref(), action),
+            None => match asked.iter().find(|(id, _)| action.key == *id) {
+                Some((_, true)) => "ready",
+                Some((_, false)) => "not-ready",
+                None => state_of(session, resolution, store.as_ref(), action),
+            },
         };
         let entry = |action: &Action| {
             let outputs = resolution.action(&action.key).map_or_else(|| Value::map(Map::new()), |found| found.outputs);
@@ -255,7 +278,7 @@ fn module_value(resolution: &Resolution<'_>, module: &Module) -> Value {
     let version = map([
         ("contentHash", Value::str(source.0)),
         ("versionString", Value::str(module.version.clone())),
-        ("files", full_paths(resolution, &source.1)),
+        ("files", full_paths(resolution, module.checkout.as_ref(), &source.1)),
     ]);
     let copies = module.dependencies.iter().any(|dependency| !dependency.copy.is_empty());
     let types = match type_name {

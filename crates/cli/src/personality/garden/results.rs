@@ -1,4 +1,5 @@
-//! `purlin garden get run-result|test-result`: the last result of one action, by what earlier runs left.
+//! `purlin garden get run-result|test-result`: the last result of one action, by what earlier runs left; and what status
+//! commands say.
 
 use super::execute::{clusters, garden};
 use super::{Flags, Format, open, succeeded, usage};
@@ -8,9 +9,24 @@ use crate::report::{Style, report};
 use purlin_run::action::Kind;
 use purlin_run::engine::Project;
 use purlin_run::garden::plain_value;
-use purlin_run::past::{StateOf, statuses};
+use purlin_run::past::{self, StateOf, statuses};
 use purlin_run::select::no_action;
 use purlin_value::{Map, Value};
+
+/// Runs the status commands of a project, if commands are allowed. Gives the ids of their actions, and whether each is
+/// done.
+pub(super) fn asked(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Option<Vec<(String, bool)>>, Exit> {
+    if !invocation.given.as_ref().is_some_and(|given| given.permissions.exec) {
+        return Ok(None);
+    }
+    let (session, request) = open(invocation, flags)?;
+    let project = garden(invocation, &session, &request)?.on(clusters(invocation));
+    if session.sink.has_errors() {
+        return Ok(Some(Vec::new()));
+    }
+    let place = Place::new(invocation, &project.root())?;
+    Ok(Some(past::asked(&project, &place.store, &place.executor, &place.stop)))
+}
 
 /// Prints the result of an action, or null if its version has no result.
 pub(super) fn run(
