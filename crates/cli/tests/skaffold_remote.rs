@@ -209,3 +209,29 @@ fn the_original_flag_renews_too() {
     assert!(diagnose("always").out.contains("image: second"));
     assert_ne!(place.lock(), locked);
 }
+
+#[test]
+fn images_of_a_fetched_configuration_have_the_commit_as_their_tag() {
+    if !has_git() {
+        return;
+    }
+    let place = Place::new("tags");
+    let lib = place.0.join("lib");
+    let build = |policy: &str| {
+        let text = format!(
+            "apiVersion: skaffold/v4beta14\nkind: Config\nmetadata: {{name: lib}}\nbuild:\n  tagPolicy: {{gitCommit: {policy}}}\n  artifacts: [{{image: app, custom: {{buildCommand: 'echo built $IMAGE'}}}}]\n"
+        );
+        std::fs::write(lib.join("skaffold.yaml"), text).unwrap();
+        git(&lib, &["add", "--all"]);
+        git(&lib, &["commit", "--quiet", "--message", policy]);
+        let run = place.run(&["build", "--update", "--allow-exec", "--allow-path", &place.text("lib")]);
+        assert_eq!(run.code, 0, "{}{}", run.out, run.errors);
+        (git(&lib, &["rev-parse", "HEAD"]), run.out + &run.errors)
+    };
+    let (commit, said) = build("{}");
+    assert!(said.contains(&format!("built app:{}\n", &commit[..7])), "{said}");
+    let (commit, said) = build("{variant: CommitSha, prefix: p-}");
+    assert!(said.contains(&format!("built app:p-{commit}\n")), "{said}");
+    let (_, said) = build("{variant: Branches}");
+    assert!(said.contains("built app:main\n"), "{said}");
+}

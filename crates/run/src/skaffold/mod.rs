@@ -396,6 +396,10 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
             folder: self.context(artifact.config, artifact.view),
             input_digest: &input_digest,
             now: self.session.world.now().0,
+            checkout: self
+                .config(artifact.config)
+                .filter(|config| config.is_remote)
+                .and_then(|config| purlin_skaffold::remote::checkout_of(self.session, config.file.source.path())),
         };
         tagger.tag(policy)
     }

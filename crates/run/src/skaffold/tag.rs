@@ -2,6 +2,7 @@
 
 use purlin_host::named;
 use purlin_skaffold::item::View;
+use purlin_skaffold::remote::Checkout;
 use purlin_skaffold::template;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,9 @@ use std::process::Stdio;
 
 /// Default layout of times.
 const LAYOUT: &str = "2006-01-02_15-04-05.999_MST";
+
+/// Length of an abbreviated commit.
+const SHORT_COMMIT: usize = 7;
 
 /// Maximum length of a tag in registries.
 const LONGEST: usize = 128;
@@ -25,6 +29,8 @@ pub struct Tagger<'t> {
     pub input_digest: &'t dyn Fn() -> Result<String, String>,
     /// The time of the run, in nanoseconds since 1970.
     pub now: i128,
+    /// The fetched repository that the configuration is in.
+    pub checkout: Option<Checkout>,
 }
 
 impl Tagger<'_> {
@@ -104,6 +110,10 @@ impl Tagger<'_> {
     }
 
     fn git(&self, prefix: &str, variant: &str, ignore_changes: bool) -> Result<String, String> {
+        if let Some(checkout) = &self.checkout {
+            // Nothing is changed in a copy.
+            return Ok(format!("{prefix}{}", clean(&fetched(checkout, variant)?)));
+        }
         let tree = || -> Result<String, String> {
             let top = self.ask_git(&["rev-parse", "--show-toplevel"])?;
             let folder = named::canonical(&self.folder).map_err(|error| error.to_string())?;
@@ -137,6 +147,22 @@ impl Tagger<'_> {
             return Err(format!("git: {}", said.lines().last().unwrap_or("it failed").trim()));
         }
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+}
+
+/// The reference to the commit of a fetched repository, where there is no git to ask.
+fn fetched(checkout: &Checkout, variant: &str) -> Result<String, String> {
+    let Checkout { commit, revision, .. } = checkout;
+    let short = || commit.get(..SHORT_COMMIT).unwrap_or(commit).to_owned();
+    match variant.to_lowercase().as_str() {
+        "" | "tags" => Ok(revision.strip_prefix("refs/tags/").map_or_else(short, str::to_owned)),
+        "commitsha" => Ok(commit.clone()),
+        "abbrevcommitsha" => Ok(short()),
+        "branches" if !revision.is_empty() && !commit.starts_with(revision.as_str()) => {
+            Ok(revision.trim_start_matches("refs/heads/").to_owned())
+        }
+        "branches" => Ok(short()),
+        other => Err(format!("the variant `{other}` of `gitCommit` is not known for a repository that was fetched")),
     }
 }
 

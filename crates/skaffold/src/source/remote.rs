@@ -7,7 +7,8 @@ use crate::requires::Git;
 use crate::rules;
 use purlin_syntax::Diagnostic;
 use purlin_value::world::Remote;
-use purlin_value::{WorldError, path};
+use purlin_value::{Session, WorldError, path};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// When a copy that is here already is brought up to date.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +71,35 @@ fn inside(git: &Git) -> Result<&str, (String, &'static str)> {
 fn through_world(loader: &Loader<'_>, git: &Git, sync: Sync) -> Result<String, WorldError> {
     let refresh = sync == Sync::Always && git.sync != Some(false);
     let remote = Remote::Git { address: git.repo.to_string(), revision: git.revision.to_string(), refresh };
-    Ok(loader.session().world.fetch(&remote)?.path)
+    let fetched = loader.session().world.fetch(&remote)?;
+    let checkout =
+        Checkout { folder: fetched.path.clone(), commit: fetched.revision, revision: git.revision.to_string() };
+    checkouts(loader.session()).lock().unwrap_or_else(PoisonError::into_inner).push(checkout);
+    Ok(fetched.path)
+}
+
+/// A repository that was fetched, which is a copy of files without git's own.
+#[derive(Clone, Debug)]
+pub struct Checkout {
+    /// Its folder.
+    folder: String,
+    /// The commit.
+    pub commit: String,
+    /// The revision as it was named; may be empty.
+    pub revision: String,
+}
+
+/// The repositories that a run has fetched.
+fn checkouts(session: &Session) -> Arc<Mutex<Vec<Checkout>>> {
+    session.finding("skaffold:checkouts", Mutex::default)
+}
+
+/// The fetched repository that a file is in.
+pub fn checkout_of(session: &Session, file: &str) -> Option<Checkout> {
+    let checkouts = checkouts(session);
+    let all = checkouts.lock().unwrap_or_else(PoisonError::into_inner);
+    let holds = |one: &&Checkout| file.strip_prefix(one.folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
+    all.iter().rev().find(holds).cloned()
 }
 
 /// An address for messages. The part before the host may be a secret.
