@@ -299,7 +299,7 @@ fn compiled(invocation: &Invocation<'_>, session: &Session, path: &str, command:
     let mut settings = Settings::default();
     let (quirks, unknown) = Quirks::parse(flags.quirks.iter().map(String::as_str));
     unknown.into_iter().for_each(|name| problems.push(unknown_quirk(name)));
-    settings.options.quirks = quirks;
+    settings.options.quirks = quirks.as_in_puccini();
     settings.options.template = flags.template.clone();
     settings.options.bases = named(&flags.bases);
     settings.options.profile_paths = named(&flags.profile_paths);

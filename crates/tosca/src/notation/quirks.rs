@@ -9,6 +9,7 @@ use crate::edition::{Edition, Standard};
 pub struct Quirks {
     on: Vec<&'static str>,
     usual: bool,
+    puccini: bool,
 }
 
 /// Every quirk with its effect.
@@ -146,6 +147,16 @@ impl Quirks {
     /// These quirks and, before TOSCA 2.0, the usual ones.
     pub fn and_usual(self) -> Self {
         Quirks { usual: true, ..self }
+    }
+
+    /// These quirks and what Puccini always takes.
+    pub fn as_in_puccini(self) -> Self {
+        Quirks { puccini: true, ..self }
+    }
+
+    /// Whether `dsl_definitions` may hold anything. The standard wants a mapping of names to what can be referred to.
+    pub(crate) fn allow_any_definitions(&self, edition: Edition) -> bool {
+        self.puccini || !edition.is_2()
     }
 
     /// Whether templates are read as the native commands read them.

@@ -86,7 +86,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn aliases(&mut self, key: &str, at: Span, node: Node<'_>) {
-        if !self.edition.is_2() {
+        if self.quirks.allow_any_definitions(self.edition) {
             return;
         }
         if !node.is_map() {
