@@ -218,7 +218,15 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
     if session.names.is_on() {
         crate::names::note(session, folder, &prepared.chart, options);
     }
-    let job = Job { session, folder, kinds, definitions, nearby, is_fetched_later: options.is_fetched_later };
+    let job = Job {
+        session,
+        folder,
+        kinds,
+        definitions,
+        nearby,
+        is_fetched_later: options.is_fetched_later,
+        is_rehearsal: options.is_rehearsal,
+    };
     let (mut resolved, mut found) = session.sink.apart(|| {
         let mut resolved = job.resolve(&prepared);
         guessable::keep(session, &prepared.chart);
@@ -251,6 +259,13 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
     Some(resolved)
 }
 
+/// Whether a dependency names a repository from which it can be fetched; one with `file://` would have been found.
+fn can_be_fetched(chart: &Chart, name: &str) -> bool {
+    const REMOTE: &[&str] = &["https://", "http://", "oci://", "@", "alias:"];
+    let mut declared = chart.metadata.dependencies.iter().filter(|one| one.name == name);
+    declared.any(|one| REMOTE.iter().any(|start| one.repository.starts_with(start)))
+}
+
 /// Number of charts in `charts/`, at any depth, which the loader bounds.
 fn contained(chart: &Chart) -> usize {
     chart.dependencies.iter().map(|inner| 1 + contained(inner)).sum()
@@ -268,16 +283,21 @@ struct Job<'s> {
     nearby: Vec<(String, String)>,
     /// Whether missing dependencies are fetched before the chart is deployed.
     is_fetched_later: bool,
+    /// Whether the result is only checked.
+    is_rehearsal: bool,
 }
 
 impl Job<'_> {
-    /// Reports dependencies that are not in `charts/`.
+    /// Reports dependencies that are not in `charts/`. In a clone they often are not, and as long as a command can fetch
+    /// them, the rest is checked and they are a warning.
     fn report_missing(&self, prepared: &template::Prepared, failed: usize) {
         let place = ChartYaml { session: self.session, folder: self.folder };
         let Some(found) = missing_dependencies(self.session, &place, &prepared.missing, &self.nearby, failed) else {
             return;
         };
-        self.session.sink.push(if self.is_fetched_later { found.warning() } else { found });
+        let is_warning = self.is_fetched_later
+            || (self.is_rehearsal && prepared.missing.iter().all(|name| can_be_fetched(&prepared.chart, name)));
+        self.session.sink.push(if is_warning { found.warning() } else { found });
     }
 
     fn resolve(&self, prepared: &template::Prepared) -> Resolved {

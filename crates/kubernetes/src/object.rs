@@ -5,7 +5,7 @@ use crate::here::{Here, known};
 use crate::shape::Judge;
 use crate::structure::refused;
 use crate::table::{Kind, Minor, Shape, Table, removed};
-use crate::values::{SUBDOMAIN, short};
+use crate::values::{SUBDOMAIN, forgive_placeholder, short};
 use crate::{custom, pods, rules, scalars};
 use purlin_syntax::Hint;
 use purlin_syntax::suggest::{is_slip, nearest};
@@ -220,7 +220,9 @@ fn name(judge: &mut Judge<'_>, here: &Here<'_, '_>, kind: &Kind) {
     if !is_right(text) {
         let small = text.to_ascii_lowercase().replace(['_', ' '], "-");
         let meant = (is_right(&small) && small != text).then(|| Hint::meant(text, small));
-        judge.wrong(&name, format!(": expected {expected}, found `{}`", short(text))).hint = meant;
+        let finding = judge.wrong(&name, format!(": expected {expected}, found `{}`", short(text)));
+        finding.hint = meant;
+        forgive_placeholder(finding, text, is_right);
     } else if kind.name == "CronJob" && text.len() > LONGEST_CRON_JOB {
         judge.wrong(&name, format!(": expected at most {LONGEST_CRON_JOB} characters, found {}", text.len()));
     }

@@ -48,6 +48,29 @@ pub fn is_of_release(text: &str) -> bool {
     text.strip_prefix(STANDING_IN).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
+/// Single words that people write for a value to come.
+const STANDING_FOR_VALUES: &[&str] = &["CHANGEME", "DOMAIN", "HOSTNAME", "NAMESPACE", "PLACEHOLDER", "REPLACEME"];
+
+/// The part of a text that is meant to be replaced: words of capitals with `-` or `_` between them (`RELEASE-NAME`), one
+/// word that says so, or text in angle brackets.
+pub fn placeholder(text: &str) -> Option<&str> {
+    let bracketed = text.find('<').and_then(|start| {
+        let end = start + text.get(start..)?.find('>')?;
+        text.get(start..=end)
+    });
+    let is_word = |part: &&str| {
+        let mut words = part.split(['-', '_']);
+        let is_capital = |word: &str| {
+            word.starts_with(|first: char| first.is_ascii_uppercase())
+                && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        };
+        words.clone().all(is_capital) && (words.nth(1).is_some() || STANDING_FOR_VALUES.contains(part))
+    };
+    let is_other = |c: char| !(c.is_ascii_uppercase() || c.is_ascii_digit() || "-_".contains(c));
+    let capitals = || text.split(is_other).map(|part| part.trim_matches(['-', '_'])).find(is_word);
+    bracketed.or_else(capitals)
+}
+
 /// A name that is part of an address: no `/`, no `%`, not only dots.
 pub fn is_path_segment(text: &str) -> bool {
     !text.is_empty() && text != "." && text != ".." && !text.contains(['/', '%'])

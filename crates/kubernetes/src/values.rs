@@ -1,10 +1,11 @@
 //! Validates single values against the constraints on their fields.
 
 use crate::facts::Fact;
+use crate::finding::Finding;
 use crate::here::{Here, known};
 use crate::scalars;
 use crate::shape::{Judge, is_pending, whole};
-use purlin_syntax::{Hint, suggest};
+use purlin_syntax::{Hint, Severity, suggest};
 use purlin_value::{Data, Value};
 
 /// Maximum number of characters of a text in a message.
@@ -99,7 +100,19 @@ fn text(judge: &mut Judge<'_>, here: &Here<'_, '_>, is_right: fn(&str) -> bool, 
     let small = found.to_ascii_lowercase().replace(['_', ' '], "-");
     let small = small.trim_matches('-').to_owned();
     let meant = (small != found && is_right(&small)).then(|| Hint::meant(found, small));
-    judge.wrong(here, format!(": expected {expected}, found `{}`", short(found))).hint = meant;
+    let finding = judge.wrong(here, format!(": expected {expected}, found `{}`", short(found)));
+    finding.hint = meant;
+    forgive_placeholder(finding, found, is_right);
+}
+
+/// A placeholder is to be replaced before the object is applied, so it is a warning if nothing else is wrong.
+pub fn forgive_placeholder(finding: &mut Finding, found: &str, is_right: fn(&str) -> bool) {
+    let fits = |placeholder: &&str| is_right(&found.replace(placeholder, "x"));
+    if let Some(placeholder) = scalars::placeholder(found).filter(fits) {
+        finding.severity = Severity::Warning;
+        finding.hint =
+            Some(format!("`{placeholder}` looks like a placeholder: replace it before this is applied").into());
+    }
 }
 
 fn keys(judge: &mut Judge<'_>, here: &Here<'_, '_>, is_right: impl Fn(&str) -> bool, expected: &str) {
@@ -122,7 +135,8 @@ fn labels(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
             !scalars::is_label_value(found) && !scalars::is_long_by_release(found, scalars::is_label_value)
         };
         if let Some(found) = here.text().filter(is_wrong) {
-            judge.wrong(&here, format!(": expected {expected}, found `{}`", short(found)));
+            let finding = judge.wrong(&here, format!(": expected {expected}, found `{}`", short(found)));
+            forgive_placeholder(finding, found, scalars::is_label_value);
         }
     }
 }

@@ -210,7 +210,11 @@ impl<'v> Problems<'v> {
             match names.as_slice() {
                 _ if said.rule.is_of_text => {}
                 [first, others @ ..] if differs => said.message.push_str(&first_of(noun, first, others.len())),
-                names if names.len() < all.len() => said.message.push_str(&only_in(noun, names)),
+                names if names.len() < all.len() => {
+                    let limit = only_in(noun, names);
+                    said.limited = limit.len();
+                    said.message.push_str(&limit);
+                }
                 _ => {}
             }
             said

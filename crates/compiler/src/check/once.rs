@@ -165,10 +165,21 @@ fn drop_repeated(found: &mut Vec<Diagnostic>, sources: &Sources) -> Vec<Vec<u32>
         let span = diagnostic.span?;
         Some((sources.get(span.file)?.path().to_owned(), span.start, span.end))
     };
+    // For another reader, a problem of some variants may be one of all.
+    let whole = |problem: &Diagnostic| {
+        let end = problem.message.len().saturating_sub(problem.limited);
+        problem.message.get(..end).unwrap_or(&problem.message).to_owned()
+    };
+    let key = |problem: &Diagnostic| Some((problem.rule.name, place(problem)?, whole(problem)));
+    let everywhere: FastSet<_> = found.iter().filter(|problem| problem.limited == 0).filter_map(key).collect();
     let mut seen: FastMap<_, usize> = FastMap::default();
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
     let mut readers: Vec<Vec<u32>> = Vec::with_capacity(found.len());
-    for problem in std::mem::take(found) {
+    for mut problem in std::mem::take(found) {
+        if problem.limited > 0 && key(&problem).is_some_and(|key| everywhere.contains(&key)) {
+            problem.message = whole(&problem);
+            problem.limited = 0;
+        }
         let Some(place) = place(&problem) else {
             readers.push(vec![problem.project]);
             kept.push(problem);

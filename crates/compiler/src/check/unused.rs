@@ -11,10 +11,12 @@ use crate::survey::{Claim, first_line};
 use purlin_model::detect::judge;
 use purlin_model::glance::is_data;
 use purlin_model::{Declared, Glance, Variant};
-use purlin_syntax::{Diagnostic, Head, Span};
+use purlin_syntax::{Diagnostic, Head, Source, Span};
 use purlin_value::world::FileKind;
 use purlin_value::{FastSet, Origin, OriginKind, OriginSet, Session, Value, path};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 /// Everything that was used by some variant.
 pub(crate) struct Usage<'a> {
@@ -31,6 +33,19 @@ pub(crate) struct Usage<'a> {
 
 /// The rule by which a values file or flag overrides an earlier one.
 const GIVEN_LATER: &str = "a later values file or flag";
+
+/// Whether a text refers to a variable, or to one that it is a part of.
+fn mentions(text: &str, name: &str) -> bool {
+    let ends = name.char_indices().filter(|(_, c)| *c == '.').map(|(at, _)| at).chain([name.len()]);
+    let mut parts = ends.filter_map(|end| name.get(..end));
+    parts.any(|part| {
+        ["var.", "variables."].iter().any(|start| {
+            let reference = format!("{start}{part}");
+            let is_whole = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || "-_".contains(c));
+            text.match_indices(&reference).any(|(at, _)| text.get(at + reference.len()..).is_none_or(is_whole))
+        })
+    })
+}
 
 /// A variable, with its origin in one variant.
 struct Variable {
@@ -164,14 +179,40 @@ impl<'a> Usage<'a> {
             }
             found.push(overridden(&name, span, &by));
         }
+        let undecided = OnceCell::new();
         for (place, Variable { name, origin, span }) in winners {
             if used.contains(&place) || self.is_used(origin, span) {
+                continue;
+            }
+            // On another machine, or with another command, the other branch may be taken.
+            if undecided.get_or_init(|| self.undecided()).iter().any(|source| mentions(source.text(), &name)) {
                 continue;
             }
             let message = format!("no environment uses the variable `{name}`");
             let diagnostic = Diagnostic::at(&rules::UNUSED_VARIABLE, span, message);
             found.push(diagnostic.hint("remove it, or use it as `${var.…}`"));
         }
+    }
+
+    /// The files with a condition that something outside the project decides.
+    fn undecided(&self) -> Vec<Arc<Source>> {
+        let mut conditions = Vec::new();
+        self.session.origins.each(|origin, kind| {
+            if let OriginKind::Derived { step, span: Some(span), .. } = kind
+                && matches!(step.as_str(), "is true" | "is false" | "is missing")
+            {
+                conditions.push((origin, *span));
+            }
+        });
+        let mut known: HashSet<u32> = HashSet::new();
+        let mut found = Vec::new();
+        for (origin, span) in conditions {
+            if !known.contains(&span.file.0) && self.depends_on_surroundings(origin) {
+                known.insert(span.file.0);
+                found.extend(self.session.sources.get(span.file));
+            }
+        }
+        found
     }
 
     /// Values in files for the project's contents that later ones always override.

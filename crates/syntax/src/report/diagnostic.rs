@@ -204,6 +204,8 @@ pub struct Diagnostic {
     pub project: u32,
     /// Origin of the wrong value, as bits, if it concerns one; the table of origins has its location.
     pub value: Option<u32>,
+    /// Bytes at the end of the message that name the variants of the project that it is limited to.
+    pub limited: usize,
 }
 
 impl Diagnostic {
@@ -246,6 +248,7 @@ impl Diagnostic {
             trace: Vec::new(),
             project: 0,
             value: None,
+            limited: 0,
         }
     }
 
