@@ -8,6 +8,7 @@ use crate::border::{is_escape, read_below};
 use crate::native;
 use crate::settings_policy;
 use crate::settings_remote::{self, Remote};
+use purlin_charts::edition::Helm;
 use purlin_compiler::{all_rules, policy_names, rules};
 use purlin_host::named;
 use purlin_syntax::{Diagnostic, Limits, Severity, Source, Sources, Span, suggest};
@@ -62,6 +63,8 @@ pub(crate) struct Settings {
     /// The settings file.
     pub file: Option<PathBuf>,
     pub environment: Option<String>,
+    /// The version of Helm that charts are rendered as.
+    pub helm_version: Option<String>,
     pub strict: bool,
     pub wishes: Wishes,
     pub levels: Vec<(String, Level)>,
@@ -270,6 +273,7 @@ const OF_USER: &[&str] = &["trust", "limits", "env-allow", "remote"];
 
 const TOP: &[&str] = &[
     "environment",
+    "helm-version",
     "strict",
     "policies",
     "policy",
@@ -347,6 +351,7 @@ impl Reader {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "environment" => self.settings.environment = self.text(value),
+                "helm-version" => self.settings.helm_version = self.helm_version(value),
                 "strict" => self.settings.strict = self.truth(value),
                 "policies" => self.policies(value),
                 "policy" => settings_policy::read(self, value),
@@ -367,6 +372,15 @@ impl Reader {
             DeValue::Table(table) => table.iter().for_each(|entry| read(self, entry)),
             _ => self.wrong(value, "a table"),
         }
+    }
+
+    fn helm_version(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        let text = self.text(value)?;
+        if Helm::named(&text).is_none() {
+            self.problem(value.span(), format!("unknown version of Helm `{text}`"), "write \"3\" or \"4\"");
+            return None;
+        }
+        Some(text)
     }
 
     /// A program under the name of the plugin.

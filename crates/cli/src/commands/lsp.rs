@@ -56,6 +56,7 @@ fn keeper(cx: &Context<'_, '_>, root: &str) -> Keeper {
         };
         let profile_paths = settings.profiles.iter().map(below).collect();
         let policies = settings.policies.clone();
+        let helm_version = settings.helm_version.clone();
         let own_policies = request_policies::of_settings(&settings, &|path| below(&settings.folder().join(path)));
         let evaluator: Option<Evaluator> = Some(purlin_host::evaluator::ask);
         let environment = variable.clone().or_else(|| settings.environment.clone());
@@ -66,6 +67,7 @@ fn keeper(cx: &Context<'_, '_>, root: &str) -> Keeper {
         House {
             file,
             environment,
+            helm_version,
             profile_paths,
             policies,
             own_policies,

@@ -364,6 +364,7 @@ impl Context<'_, '_> {
         if request.environment.is_none() {
             request.environment = variable.or_else(|| self.settings.environment.clone());
         }
+        request.chart.helm_version.clone_from(&self.settings.helm_version);
         request.policies.clone_from(&self.settings.policies);
         request.evaluator = Some(purlin_host::evaluator::ask);
         for folder in &self.settings.profiles {

@@ -25,6 +25,8 @@ pub struct House {
     pub file: String,
     /// The environment, unless the editor chooses one.
     pub environment: Option<String>,
+    /// The version of Helm that charts are rendered as.
+    pub helm_version: Option<String>,
     /// Folders to search for TOSCA profiles.
     pub profile_paths: Vec<String>,
     /// Built-in policies that objects are checked against.

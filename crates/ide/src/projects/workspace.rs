@@ -268,6 +268,7 @@ impl Workspace {
         let environment = self.choice.environment.clone().or_else(|| self.house.environment.clone());
         let mut request = Request { environment, profiles: self.choice.profiles.clone(), ..Request::default() };
         request.tosca.profile_paths.extend(self.house.profile_paths.iter().cloned());
+        request.chart.helm_version.clone_from(&self.house.helm_version);
         request.policies.clone_from(&self.house.policies);
         request.own_policies.clone_from(&self.house.own_policies);
         request.evaluator = self.house.evaluator;
@@ -285,7 +286,7 @@ impl Workspace {
         let before = std::mem::replace(&mut self.house, House { ids: made, ..house });
         let asked = |house: &House| {
             let policies = (house.policies.clone(), house.own_policies.clone());
-            (house.environment.clone(), house.profile_paths.clone(), policies)
+            (house.environment.clone(), house.helm_version.clone(), house.profile_paths.clone(), policies)
         };
         if asked(&before) != asked(&self.house) {
             self.outcomes.clear();
