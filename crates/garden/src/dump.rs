@@ -238,7 +238,7 @@ fn written_module(resolution: &Resolution<'_>, module: &Module) -> Value {
         ("kind".into(), Value::str("Module")),
         ("type".into(), Value::str(module.config.type_name.clone())),
         ("name".into(), Value::str(module.name().clone())),
-        ("path".into(), Value::str(resolution.ground.shown_path(&module.config.folder))),
+        ("path".into(), Value::str(resolution.ground.shown_within(module.checkout.as_ref(), &module.config.folder))),
         ("configPath".into(), Value::str(resolution.ground.shown_path(&module.config.file))),
         ("build".into(), map([("dependencies", dependencies), ("timeout", timeout)])),
         ("serviceConfigs".into(), empty_list()),
