@@ -1,7 +1,7 @@
 //! State left by earlier runs: which actions are done, outdated, failed or running; and how to take it down.
 //!
-//! Runs nothing unless status commands are asked; clusters are asked for their state. Outputs of finished actions are known, so actions that refer to
-//! them are resolved, too.
+//! Runs nothing unless status commands are asked; clusters are asked for their state. Outputs of finished actions are
+//! known, so actions that refer to them are resolved, too.
 
 use crate::action::{Action, Kind, Reuse};
 use crate::engine::{Need, Node, Project};

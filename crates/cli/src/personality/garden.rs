@@ -1,8 +1,8 @@
 //! `purlin garden` with Garden's own arguments: `get …` and `validate` print what Garden would print, `build`,
 //! `deploy`, `test`, `run`, `workflow`, `cleanup`, `logs` and custom commands run what Garden would run.
 //!
-//! `get` and `validate` run nothing but the `statusCommand`s of `get status`, if commands are allowed: where Garden would execute an action to learn its outputs, the value is
-//! shown as pending.
+//! `get` and `validate` run nothing but the `statusCommand`s of `get status`, if commands are allowed: where Garden would
+//! execute an action to learn its outputs, the value is shown as pending.
 
 mod answers;
 mod create;
