@@ -270,7 +270,6 @@ fn depend(
         let list = written.iter().cloned().chain(to.iter().filter_map(|key| dependency(key))).collect();
         action.fields.insert("dependencies".into(), Value::list(list));
         action.links.take();
-        action.shown.take();
     }
     actions.insert(from.clone(), renewed);
 }

@@ -11,7 +11,7 @@ use crate::files::is_config_file;
 use crate::inner::{Inner, Inside};
 use crate::place::Place;
 use crate::project::{default_environment, environment_names};
-use crate::resolve::{Resolution, resolve};
+use crate::resolve::{Resolution, resolve, resolve_last};
 use crate::resume::RESUMING;
 use crate::rules;
 use crate::templates::syntax_problem;
@@ -111,6 +111,7 @@ fn variants(session: &Session, request: &Request) -> Vec<Variant> {
 }
 
 fn resolved(session: &Session, request: &Request) -> Option<Resolved> {
+    let resolve = if session.names.is_on() { resolve } else { resolve_last };
     let resolution = resolve(session, request)?;
     let project = resolved_project(&resolution);
     if session.names.is_on() {
@@ -121,7 +122,7 @@ fn resolved(session: &Session, request: &Request) -> Option<Resolved> {
 
 /// A resolution in the shape that all commands read.
 pub fn resolved_project(resolution: &Resolution<'_>) -> Resolved {
-    assemble(resolution, &|_| None).0
+    assemble(resolution, &|_| None, false).0
 }
 
 /// Contribution of an action to a resolved project.
@@ -167,10 +168,12 @@ pub(crate) struct Met {
     pub shares: FastMap<EcoString, Share>,
 }
 
-/// A resolution in the shape that all commands read, with the actions that `recall` knows as they were before.
+/// A resolution in the shape that all commands read, with the actions that `recall` knows as they were before. With
+/// `is_kept`, the contribution of each action is noted for a later one.
 pub(crate) fn assemble<'m>(
     resolution: &Resolution<'_>,
     recall: &dyn Fn(&str) -> Option<(&'m Resolved, &'m Share)>,
+    is_kept: bool,
 ) -> (Resolved, Met) {
     let sink = &resolution.ground.session.sink;
     let mut met = Met::default();
@@ -180,6 +183,7 @@ pub(crate) fn assemble<'m>(
     project.variables = resolution.variables();
     met.variables = sink.since(before);
     let mut disabled = Vec::new();
+    project.nodes.reserve_exact(resolution.graph().actions.len());
     for action in resolution.graph().actions.values() {
         let (mut share, before) = (Share::from(&project), sink.len());
         if let Some((known, from)) = recall(&action.key) {
@@ -201,7 +205,9 @@ pub(crate) fn assemble<'m>(
         if sink.len() > before {
             met.problems.push((action.key.clone(), sink.since(before)));
         }
-        met.shares.insert(action.key.clone(), share.until(&project));
+        if is_kept {
+            met.shares.insert(action.key.clone(), share.until(&project));
+        }
     }
     let before = sink.len();
     // Outputs, workflows and commands reach into any action.

@@ -99,6 +99,8 @@ pub(crate) struct Begun<'s> {
     pub project: Project,
     /// Number of problems before.
     pub problems: usize,
+    /// Whether nothing is resolved after it that could use what serves to find the graph.
+    pub is_last: bool,
 }
 
 /// Reads the project of a request as far as its environment.
@@ -108,7 +110,7 @@ pub(crate) fn begin<'s>(session: &'s Session, request: &'s Request, varying: Var
     let mut ground = Ground::new(session, request, root);
     ground.varying = Arc::new(varying);
     let project = read_project(&ground)?;
-    Some(Begun { ground, project, problems })
+    Some(Begun { ground, project, problems, is_last: false })
 }
 
 /// Resolves the project of a request, up to its graph.
@@ -116,10 +118,16 @@ pub fn resolve<'s>(session: &'s Session, request: &'s Request) -> Option<Resolut
     begin(session, request, Varying::default()).map(|begun| resolve_begun(begun, None))
 }
 
+/// The same for a project that is neither resolved again nor in another environment: it takes less memory.
+pub(crate) fn resolve_last<'s>(session: &'s Session, request: &'s Request) -> Option<Resolution<'s>> {
+    let begun = begin(session, request, Varying::default())?;
+    Some(resolve_begun(Begun { is_last: true, ..begun }, None))
+}
+
 /// Resolves a project that is read as far as its environment. `other` is the same project in another environment: what
 /// is the same in both is taken over.
 pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, other: Option<&Other<'_>>) -> Resolution<'s> {
-    let Begun { ground, project, problems } = begun;
+    let Begun { ground, project, problems, is_last } = begun;
     let session = ground.session;
     let making = other.map(Other::making);
     let phases = Phases::new(&ground, &project);
@@ -179,6 +187,8 @@ pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, other: Option<&Other<'_>>) -> 
         }
     };
     let is_graph_sound = session.sink.pushed() == reported;
+    // Actions that are bound now take the room of what is released.
+    graph.actions.values().filter(|_| is_last).for_each(|action| action.settle());
     ground.varying.with_actions(&graph.actions);
     ground.stand();
     let reaches_all = !workflows.is_empty() || !commands.is_empty() || project.document.field("outputs").is_some();
@@ -260,7 +270,8 @@ fn report_declared_twice(ground: &Ground<'_>, first: &Action, second: &Action) {
 /// there was a problem to report.
 fn report_disabled_by_variable(ground: &Ground<'_>, action: &Action) -> bool {
     let Some(draft) = action.config.field("disabled") else { return false };
-    let found = references(ground, &action.pre, &["var", "variables"], &[&draft]);
+    let Some(env) = action.before_graph() else { return false };
+    let found = references(ground, &env, &["var", "variables"], &[&draft]);
     for reference in &found {
         let message = "where two actions share a name, `disabled` cannot depend on variables";
         ground.report(&rules::DUPLICATE, reference.span, message);

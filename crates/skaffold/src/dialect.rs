@@ -3,9 +3,10 @@
 //! Modules and their artifacts become nodes; a document with `modules:` also gets the configuration merged from them.
 //! It must not know how commands print.
 
+use crate::again::Shelf;
 use crate::artifacts::{self, Artifact};
 use crate::defaults::{self, Surround};
-use crate::emit::{Finish, section_without};
+use crate::emit::{Finish, Out, section_without};
 use crate::entities::artifact::{ARTIFACT, builders};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::forest::Forest;
@@ -28,8 +29,9 @@ use purlin_model::{
 };
 use purlin_syntax::suggest::nearest;
 use purlin_syntax::{DocumentHead, Flavor};
-use purlin_value::{Origin, Session, Value, path};
+use purlin_value::{FastMap, Origin, Session, Value, path};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
 /// The Skaffold dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -57,7 +59,7 @@ pub const DIALECT: Dialect = Dialect {
         list: variants,
         is_chosen: |request| !request.profiles.is_empty(),
         in_company: &[&PATCH],
-        resolve: None,
+        resolve: Some(resolve_all),
     },
     eval,
     rules: RULES,
@@ -120,12 +122,25 @@ fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     Work { session, request, file }.configs(|work, loaded| work.resolved(loaded))
 }
 
+/// Resolves a project with several choices of profiles. Files are read once, and what no profile changes is judged once.
+fn resolve_all(variants: &[(Session, Request)], done: &mut dyn FnMut(Option<Resolved>)) {
+    let forest = Forest::new();
+    let shelf = (variants.len() > 1).then(Rc::<Shelf<'_>>::default);
+    for (session, request) in variants {
+        let resolved = DIALECT.file_of(session, request).and_then(|file| {
+            let project = Work { session, request, file };
+            project.configs_over(&forest, shelf.clone(), |work, loaded| work.resolved(loaded))
+        });
+        done(resolved);
+    }
+}
+
 /// The file without any profile, and each of its profiles alone. Each includes the profiles it activates in required
 /// configurations.
 fn variants(session: &Session, request: &Request) -> Vec<Variant> {
     let Some(file) = DIALECT.file_of(session, request) else { return Vec::new() };
     let Ok(text) = session.load_text(&file, &file) else { return Vec::new() };
-    let tree = session.load_tree(&text.source, Flavor::Core);
+    let tree = session.load_tree(&text.source, Flavor::CoreGo);
     let mut found = vec![Variant { name: EcoString::new(), request: request.clone() }];
     let profiles = tree.roots().filter_map(|root| root.get("profiles")).flat_map(|list| list.items());
     for name in profiles.filter_map(|profile| profile.get("name")).map(|name| EcoString::from(name.text())) {
@@ -190,9 +205,21 @@ impl<'r> Work<'r> {
     where
         'r: 'f,
     {
+        self.configs_over(forest, None, work)
+    }
+
+    fn configs_over<'f, T>(
+        &self,
+        forest: &'f Forest,
+        shelf: Option<Rc<Shelf<'f>>>,
+        work: impl FnOnce(&Self, Loaded<'_, 'f>) -> Option<T>,
+    ) -> Option<T>
+    where
+        'r: 'f,
+    {
         let session = self.session;
         let wanted = self.wanted();
-        let loader = Loader::new(session, forest, Format::Native, None);
+        let loader = Loader::new(session, forest, Format::Native, None).over(shelf);
         let world = session.world.clone();
         let context = self.request.skaffold.kube_context.as_deref().unwrap_or_default();
         let around = Surroundings::new(self.request.command(), context, Box::new(move |name| world.env(name)));
@@ -227,7 +254,9 @@ impl<'r> Work<'r> {
         let sink = &self.session.sink;
         let fill = |config: &Config<'f>| {
             let mut config = config.clone();
-            let around = Surround { namespace: &wanted.namespace, home: &wanted.home, sink, fallback: config.span };
+            let known = config.file.known.as_deref();
+            let (namespace, home) = (&wanted.namespace, &wanted.home);
+            let around = Surround { namespace, home, sink, fallback: config.span, known };
             defaults::fill(&mut config.item, &around).then_some(config)
         };
         raw.iter().filter_map(fill).collect()
@@ -318,7 +347,7 @@ impl<'r> Work<'r> {
     }
 
     fn value(&self, config: &Config<'_>) -> Value {
-        let mut out = ValueOut::new(self.session);
+        let mut out = ValueOut::new(self.session).of_config(config);
         let finish = Finish { base: config.base.as_deref(), ..Finish::default() };
         section_without(config.item.view(), &SKAFFOLD_CONFIG, &["requires", "profiles", "modules"], &finish, &mut out);
         out.done.unwrap_or_else(Value::null)
@@ -326,27 +355,36 @@ impl<'r> Work<'r> {
 
     fn artifacts(&self, configs: &[Config<'_>], ids: &[EcoString]) -> Vec<Node> {
         let all = artifacts::collect(configs);
-        let by_image: HashMap<&str, &Artifact<'_, '_>> =
+        let by_image: FastMap<&str, &Artifact<'_, '_>> =
             all.iter().rev().map(|artifact| (artifact.image.as_str(), artifact)).collect();
         let id = |artifact: &Artifact<'_, '_>| -> EcoString {
             let owner = ids.get(artifact.config).map_or("", EcoString::as_str);
             format!("{owner}/{}", artifact.image).into()
         };
+        // What surrounds an artifact is the same for all of a configuration.
+        let named = |config: &Config<'_>| {
+            let owner = config.item.view().at(&["metadata", "name"]);
+            owner.map_or(Origin::NONE, |name| ValueOut::of(self.session, name).origin)
+        };
+        let names: Vec<Origin> = configs.iter().map(named).collect();
         let node = |artifact: &Artifact<'_, '_>| {
             let mut node = Node::new(id(artifact), "artifact", DIALECT.name);
             let builder = builders().find(|row| artifact.view.get(row.key).is_some());
             node.type_name = builder.map(|row| row.key).unwrap_or_default().into();
             node.source = artifact.span();
             // The name of an artifact begins with that of its configuration.
-            let owner = configs.get(artifact.config).and_then(|config| config.item.view().at(&["metadata", "name"]));
-            node.named = owner.map_or(Origin::NONE, |name| ValueOut::of(self.session, name).origin);
+            node.named = names.get(artifact.config).copied().unwrap_or(Origin::NONE);
             let build = configs.get(artifact.config).and_then(|config| config.item.view().get("build"));
             let list = build.and_then(|build| build.get("artifacts"));
             let around: Vec<View<'_, '_>> = build.into_iter().chain(list).collect();
             let mut out = ValueOut::inside(self.session, &around);
-            let base = configs.get(artifact.config).and_then(|config| config.base.as_deref());
-            let finish = Finish { base, ..Finish::default() };
-            section_without(artifact.view, &ARTIFACT, &[], &finish, &mut out);
+            let config = configs.get(artifact.config);
+            out = config.into_iter().fold(out, ValueOut::of_config);
+            let finish = Finish { base: config.and_then(|config| config.base.as_deref()), ..Finish::default() };
+            if !out.recall(artifact.view, ARTIFACT.kind) {
+                section_without(artifact.view, &ARTIFACT, &[], &finish, &mut out);
+                out.remember(artifact.view, ARTIFACT.kind);
+            }
             node.resolved = out.done.unwrap_or_else(Value::null);
             for needed in &artifact.requires {
                 if let Some(other) = by_image.get(needed.image.as_str()) {
@@ -372,7 +410,7 @@ impl<'r> Work<'r> {
         let parent = all().find(|(config, _)| single && is_parent(config)).map(part);
         let mut whole = merge(&modules, parent.as_ref(), sink);
         if let Some(first) = raw.first() {
-            let around = Surround { namespace: "", home: "", sink, fallback: first.span };
+            let around = Surround { namespace: "", home: "", sink, fallback: first.span, known: None };
             defaults::fill(&mut whole, &around);
         }
         let mut out = ValueOut::new(self.session);

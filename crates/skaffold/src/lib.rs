@@ -1,5 +1,6 @@
 //! The Skaffold dialect.
 
+mod again;
 pub mod build;
 pub mod configure;
 pub mod deploy;

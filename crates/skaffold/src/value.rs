@@ -2,9 +2,12 @@
 //!
 //! The last phase of the native commands. It must not decide anything.
 
+use crate::again::Marks;
 use crate::emit::{self, Out};
 use crate::item::{Active, Item, Step, Trail, View};
+use crate::walk::Config;
 use ecow::EcoString;
+use purlin_model::schema::Kind;
 use purlin_syntax::Node;
 use purlin_value::{Data, Map, Origin, OriginKind, Piece, Session, Value};
 use std::rc::Rc;
@@ -16,6 +19,8 @@ pub struct ValueOut<'s> {
     key: Option<EcoString>,
     /// History of the enclosing value.
     around: Option<Rc<Trail>>,
+    /// Values of other variants of the project, and the number of the document.
+    known: Option<(&'s Marks, usize)>,
     /// The finished value.
     pub done: Option<Value>,
 }
@@ -36,13 +41,19 @@ enum Collected {
 impl<'s> ValueOut<'s> {
     /// An empty builder.
     pub fn new(session: &'s Session) -> Self {
-        ValueOut { session, open: Vec::new(), key: None, around: None, done: None }
+        ValueOut { session, open: Vec::new(), key: None, around: None, known: None, done: None }
     }
 
     /// The same for a part of a value; `around` are the enclosing values, outermost first.
     pub fn inside(session: &'s Session, around: &[View<'_, '_>]) -> Self {
         let around = around.iter().rev().find_map(|view| own_trail(*view));
         ValueOut { around, ..ValueOut::new(session) }
+    }
+
+    /// The same for a configuration: its values may be known from other variants of the project.
+    pub(crate) fn of_config(self, config: &'s Config<'_>) -> Self {
+        let known = config.file.known.as_deref();
+        ValueOut { known: known.map(|known| (&known.marks, config.number())), ..self }
     }
 
     /// A part of a configuration as a value.
@@ -172,9 +183,29 @@ impl<'f> Out<'f> for ValueOut<'_> {
     fn null(&mut self, from: View<'_, 'f>) {
         self.leaf(Data::Null, from);
     }
+    fn recall(&mut self, from: View<'_, 'f>, kind: Kind) -> bool {
+        let known = self.shared().and_then(|(marks, document)| marks.value(from, kind, document));
+        known.map(|value| self.put(value)).is_some()
+    }
+    fn remember(&mut self, from: View<'_, 'f>, kind: Kind) {
+        let made = match self.open.last().map(|open| &open.data) {
+            Some(Collected::List(items)) => items.last(),
+            Some(Collected::Map(_)) => None,
+            None => self.done.as_ref(),
+        };
+        if let (Some((marks, document)), Some(value)) = (self.shared(), made) {
+            marks.keep_value(from, kind, document, value);
+        }
+    }
 }
 
-impl ValueOut<'_> {
+impl<'s> ValueOut<'s> {
+    /// Values of other variants, unless what is around the next value has a history, which is then its own too.
+    fn shared(&self) -> Option<(&'s Marks, usize)> {
+        let around = self.open.last().map_or(&self.around, |open| &open.trail);
+        self.known.filter(|_| around.is_none())
+    }
+
     fn close(&mut self) {
         let Some(Open { data, key, origin, .. }) = self.open.pop() else { return };
         let value = match data {

@@ -361,7 +361,12 @@ impl<'a> Usage<'a> {
         let is_of_chart =
             path::file_name(file).starts_with("values") || self.session.world.exists(&path::join(folder, "Chart.yaml"));
         let is_chart_part = file.split('/').any(|part| matches!(part, "templates" | "crds" | "charts" | "ci"));
-        !is_of_chart && !is_chart_part && judge(&Glance::found(self.session, file), crate::dialects::DIALECTS).is_none()
+        // The project's own file needs no closer look.
+        let is_own = || path::normalize(self.claim.file()) == file;
+        !is_of_chart
+            && !is_chart_part
+            && !is_own()
+            && judge(&Glance::found(self.session, file), crate::dialects::DIALECTS).is_none()
     }
 
     fn kind(&self, file: &str) -> Option<Kind> {

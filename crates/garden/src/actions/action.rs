@@ -59,11 +59,11 @@ pub struct Action {
     /// The folder its files are in.
     pub source_folder: EcoString,
     /// The repository that its files come from.
-    pub checkout: Option<Checkout>,
+    pub checkout: Option<Box<Checkout>>,
     /// The files with its own variables.
     pub varfiles: Vec<VarSource>,
-    /// Scope of templates that are evaluated before the graph exists.
-    pub pre: Arc<Env>,
+    /// Scope of templates that are evaluated before the graph exists; see [`Action::settle`].
+    pre: Mutex<Option<Arc<Env>>>,
     /// References to other actions, computed on first use.
     pub links: OnceLock<Links>,
     /// Origins that decide which of several actions with this name is enabled.
@@ -73,9 +73,7 @@ pub struct Action {
     /// Whether any of the above differs between environments, or has errors.
     varies: bool,
     /// Targets of its templates, kept as long as the action.
-    cells: Vec<Cell>,
-    /// Fields shown for it, computed on first use.
-    pub(crate) shown: OnceLock<Map>,
+    cells: Mutex<Vec<Cell>>,
 }
 
 impl Action {
@@ -122,22 +120,30 @@ impl Action {
         }
     }
 
+    /// Scope of templates that are evaluated before the graph exists, unless the action is settled.
+    pub fn before_graph(&self) -> Option<Arc<Env>> {
+        self.pre.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Releases what only served to find the graph. Others of the same name, and a change of its file, would need it.
+    pub(crate) fn settle(&self) {
+        self.pre.lock().unwrap_or_else(PoisonError::into_inner).take();
+        std::mem::take(&mut *self.cells.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
     /// Whether it differs between environments that are resolved together, before anything in its spec is evaluated.
     /// Actions made from modules are always rebuilt.
     pub fn varies(&self) -> bool {
         self.varies || self.module.is_some() || self.links.get().is_some_and(|links| links.varies)
     }
 
-    /// Fields shown for it, without those its node already has.
+    /// Fields shown for it, without those its node already has, and with room for those that are evaluated later.
     pub fn shown_fields(&self) -> Map {
         let is_shown = |key: &EcoString| !matches!(key.as_str(), "kind" | "type" | "name" | "apiVersion");
-        let shown = self.shown.get_or_init(|| {
-            let mut shown = Map::with_capacity(self.fields.keys().filter(|key| is_shown(key)).count());
-            let fields = self.fields.iter().filter(|(key, _)| is_shown(key));
-            shown.extend(fields.map(|(key, value)| (key.clone(), value.clone())));
-            shown
-        });
-        shown.clone()
+        let fields = || self.fields.iter().filter(|(key, _)| is_shown(key));
+        let mut shown = Map::with_capacity(fields().count() + LATE_FIELDS.len());
+        shown.extend(fields().map(|(key, value)| (key.clone(), value.clone())));
+        shown
     }
 
     /// A field as text.
@@ -275,7 +281,7 @@ pub fn preprocess(
     let (mut action, varies) = ground.watched(|| evaluated(ground, project, phases, kind, config, module));
     action.varies = varies || action.config.varies || action.fields.contains_key("environments");
     action.problems = ground.session.sink.since(problems);
-    action.cells = ground.take_cells(cells);
+    action.cells = Mutex::new(ground.take_cells(cells));
     Arc::new(action)
 }
 
@@ -319,6 +325,7 @@ fn evaluated(
         }
     }
     complete(ground, project, kind, &config, &mut fields, &env);
+    fields.shrink_to_fit();
     let environments = fields.get("environments").map(crate::scan::texts);
     let here = environments.is_none_or(|names| names.iter().any(|name| *name == project.environment));
     // If `disabled` failed, that is already reported, and its other problems are not.
@@ -335,16 +342,15 @@ fn evaluated(
         fields,
         disabled,
         source_folder,
-        checkout,
+        checkout: checkout.map(Box::new),
         varfiles,
-        pre,
+        pre: Mutex::new(Some(pre)),
         config,
         links: OnceLock::new(),
         switches: Mutex::default(),
         problems: Vec::new(),
         varies: false,
-        cells: Vec::new(),
-        shown: OnceLock::new(),
+        cells: Mutex::default(),
     }
 }
 

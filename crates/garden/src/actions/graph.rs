@@ -91,6 +91,7 @@ fn action_needs(
             missing.push((need.kind, need.name));
         }
     }
+    needs.shrink_to_fit();
     needs
 }
 
@@ -113,9 +114,13 @@ impl Links {
         let inputs: Vec<Draft> =
             action.rendered().map(|r| r.inputs.iter().map(|(_, draft)| draft.clone()).collect()).unwrap_or_default();
         let drafts: Vec<&Draft> = std::iter::once(&action.config.body).chain(&inputs).collect();
-        let find = || references(ground, &action.pre, &["actions", "runtime"], &drafts);
-        let (references, varies) = ground.watched(find);
+        let find = || {
+            let env = action.before_graph();
+            env.map_or_else(Vec::new, |env| references(ground, &env, &["actions", "runtime"], &drafts))
+        };
+        let (mut references, varies) = ground.watched(find);
         let problems = ground.session.sink.since(before);
+        references.shrink_to_fit();
         Links { explicit: explicit_needs(ground, action), references, problems, varies }
     }
 
@@ -179,6 +184,7 @@ fn explicit_needs(ground: &Ground<'_>, action: &Action) -> Vec<(&'static str, Ne
         let span = build.and_then(|build| ground.span_of(build)).or_else(|| ground.span_of(copy));
         push("copyFrom", Some(ActionKind::Build), build.and_then(Value::as_str), span);
     }
+    found.shrink_to_fit();
     found
 }
 

@@ -55,7 +55,7 @@ struct Memory {
 fn start(session: &Session, request: &Request) -> Resumable {
     let before = session.origins.len();
     let Some(resolution) = resolve(session, request) else { return Resumable { resolved: None, kept: None } };
-    let (resolved, met) = assemble(&resolution, &|_| None);
+    let (resolved, met) = assemble(&resolution, &|_| None, true);
     let made = session.origins.len() - before;
     let memory = Memory::of(resolution, &resolved, met, FastMap::default(), made);
     resumable(resolved, memory)
@@ -166,7 +166,7 @@ impl Memory {
         };
         let (known, shares) = (&self.resolved, &self.shares);
         let recall = |key: &str| (!concerned.contains(key)).then(|| Some((known, shares.get(key)?))).flatten();
-        let (mut resolved, mut met) = assemble(&resolution, &recall);
+        let (mut resolved, mut met) = assemble(&resolution, &recall, true);
         self.taken.retain(|key, _| !concerned.contains(key) && resolution.graph().actions.contains_key(key));
         let asked_again: FastSet<EcoString> = resolution.live.taken_in().into_iter().map(|(key, _)| key).collect();
         self.taken.retain(|key, _| !asked_again.contains(key));

@@ -10,7 +10,7 @@ use crate::dialect::{Met, Share, assemble, resolved_project};
 use crate::graph::{Actions, Graph};
 use crate::ground::Ground;
 use crate::live::{LiveSet, Owners, source_key};
-use crate::resolve::{Begun, Making, Resolution, begin, resolve, resolve_begun};
+use crate::resolve::{Begun, Making, Resolution, begin, resolve_begun, resolve_last};
 use crate::varying::{Names, Varying};
 use ecow::EcoString;
 use purlin_model::{Request, Resolved};
@@ -42,7 +42,7 @@ pub(crate) fn resolve_all(variants: &[(Session, Request)], done: &mut dyn FnMut(
         // Each environment is asked about on its own: a plugin may answer differently. Of one alone nothing has to be
         // kept for others.
         for (session, request) in variants {
-            done(resolve(session, request).map(|resolution| resolved_project(&resolution)));
+            done(resolve_last(session, request).map(|resolution| resolved_project(&resolution)));
         }
         return;
     }
@@ -64,7 +64,7 @@ pub(crate) fn resolve_all(variants: &[(Session, Request)], done: &mut dyn FnMut(
                     begun.project.vars = begun.project.vars.watched(varying);
                 }
                 let resolution = resolve_begun(begun, None);
-                let (resolved, Met { shares, .. }) = assemble(&resolution, &|_| None);
+                let (resolved, Met { shares, .. }) = assemble(&resolution, &|_| None, true);
                 done(Some(resolved.clone()));
                 first = Some(Other { resolution, resolved, shares });
             }
@@ -89,12 +89,12 @@ fn resolve_like(mut begun: Begun<'_>, other: &Other<'_>) -> Resolved {
         begun.ground.go_on_from(&other.resolution.ground);
     }
     let resolution = resolve_begun(begun, other);
-    let Some(other) = other else { return assemble(&resolution, &|_| None).0 };
+    let Some(other) = other else { return assemble(&resolution, &|_| None, false).0 };
     let recall = |key: &str| {
         let is_recalled = resolution.shared.recalled.contains(key);
         is_recalled.then(|| Some((&other.resolved, other.shares.get(key)?))).flatten()
     };
-    let (mut resolved, _) = assemble(&resolution, &recall);
+    let (mut resolved, _) = assemble(&resolution, &recall, false);
     let asked: FastSet<EcoString> = resolution.live.taken_in().into_iter().map(|(key, _)| key).collect();
     let taken = other.live().taken_in().into_iter();
     let taken = taken.filter(|(key, _)| resolution.shared.recalled.contains(key) && !asked.contains(key));

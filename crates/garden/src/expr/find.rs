@@ -350,6 +350,9 @@ impl Evaluator<'_, '_> {
 
     /// One step into one value; `None` if the value is pending.
     fn step(&mut self, value: &Value, steps: &[Step], index: usize, step: &Step) -> Result<Option<Value>, Stop> {
+        if let Some(part) = self.eval.part(value, &step.name) {
+            return Ok(Some(part));
+        }
         let value = self.eval.force(value);
         self.go_into(&value);
         let found = match &value.data {

@@ -167,7 +167,7 @@ impl Binder {
             noted.add(&template, &place, &self.env, own.as_ref());
         }
         let places = self.env.varying.is_watched().then(Arc::default);
-        Lazy::value(TemplateText { template, place, env: self.env.clone(), own, places })
+        Lazy::value(TemplateText { template, place, env: self.env.clone(), own: own.map(Box::new), places })
     }
 }
 
@@ -191,7 +191,8 @@ struct TemplateText {
     template: Arc<Template>,
     place: Place,
     env: Arc<Env>,
-    own: Option<Own>,
+    /// Few templates are those of variables, so that it takes no room in the others.
+    own: Option<Box<Own>>,
     /// Where its parts are written, where it is evaluated in several scopes.
     places: Option<Arc<Places>>,
 }
@@ -199,7 +200,7 @@ struct TemplateText {
 impl Thunk for TemplateText {
     fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
         let places = self.places.as_deref();
-        Evaluator::new(eval, &self.env, &self.place, self.own.as_ref()).run(&self.template, places)
+        Evaluator::new(eval, &self.env, &self.place, self.own.as_deref()).run(&self.template, places)
     }
 
     fn rebound(&self, scope: &dyn Any) -> Option<Value> {

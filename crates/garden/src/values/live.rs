@@ -423,17 +423,25 @@ fn bind_action(
     let (base, key) = (base.clone(), action.key.clone());
     let about = Arc::new(About { base, key, spec, whole: whole.clone(), env: env.clone(), vars });
     let outputs = Lazy::value(Outputs(about.clone()));
-    let own = Lazy::value(Keys { about: about.clone(), outputs: None });
+    let own = Lazy::value(Keys { about: about.clone(), outputs: None, version: OnceLock::new() });
     fill(&this, Value::map(Map::from_iter([("this".into(), own)])));
-    let keys = Lazy::value(Keys { about: about.clone(), outputs: Some(outputs.clone()) });
+    let keys = Lazy::value(Keys { about: about.clone(), outputs: Some(outputs.clone()), version: OnceLock::new() });
     (LiveAction { env, whole, outputs, bound, about }, keys)
 }
 
-/// Keys of an action for templates: as `this`, or under `actions` with its outputs. Built on first access, since few
-/// templates use them.
+/// Keys of an action for templates: as `this`, or under `actions` with its outputs. Most templates use one of them, so
+/// that the table of all is only made for those that use it as a whole.
 struct Keys {
     about: Arc<About>,
     outputs: Option<Value>,
+    /// Its version, lazy, if it has outputs; the same for whoever asks.
+    version: OnceLock<Value>,
+}
+
+impl Keys {
+    fn version(&self) -> Value {
+        self.version.get_or_init(|| Lazy::value(VersionText(self.about.clone()))).clone()
+    }
 }
 
 /// Number of keys of an action: there are as many tables of them as actions.
@@ -454,9 +462,19 @@ impl Thunk for Keys {
         ]);
         if let Some(outputs) = &self.outputs {
             keys.insert("outputs".into(), outputs.clone());
-            keys.insert("version".into(), Lazy::value(VersionText(self.about.clone())));
+            keys.insert("version".into(), self.version());
         }
         Value::map(keys)
+    }
+
+    fn part(&self, key: &str) -> Option<Value> {
+        let action = self.about.action()?;
+        match (key, &self.outputs) {
+            ("name", _) => Some(Value::str(action.name.clone())),
+            ("outputs", Some(outputs)) => Some(outputs.clone()),
+            ("version", Some(_)) => Some(self.version()),
+            _ => None,
+        }
     }
 
     fn span(&self) -> Option<Span> {
@@ -806,7 +824,7 @@ impl Base {
             include: include.as_deref(),
             exclude: exclude.as_deref().unwrap_or(&[]),
             uncounted: &uncounted,
-            remote: owner.checkout.as_ref().map(|checkout| (checkout, self.root.as_str())),
+            remote: owner.checkout.as_deref().map(|checkout| (checkout, self.root.as_str())),
         };
         let found = Arc::new(source_version(session, &self.files, &scope));
         self.sources.lock().unwrap_or_else(PoisonError::into_inner).insert(key, found.clone());

@@ -10,7 +10,7 @@ use purlin_graph::Digraph;
 use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Sink, Span};
-use std::collections::HashMap;
+use purlin_value::FastMap;
 
 /// One artifact.
 pub struct Artifact<'a, 'f> {
@@ -69,6 +69,9 @@ pub fn collect<'a, 'f>(configs: &'a [Config<'f>]) -> Vec<Artifact<'a, 'f>> {
 /// Checks that required artifacts exist and form no cycle. Reports only the first problem, since the rest tends to
 /// follow from it.
 pub fn check(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink, fallback: Span) -> bool {
+    if artifacts.iter().all(|artifact| artifact.requires.is_empty()) {
+        return true;
+    }
     let known = by_image(artifacts);
     for artifact in artifacts {
         let unknown = |needed: &&Requirement| !known.contains_key(needed.image.as_str());
@@ -110,7 +113,7 @@ fn report_cycle(artifacts: &[Artifact<'_, '_>], cycle: &[usize], sink: &Sink, fa
 fn check_owners(
     configs: &[Config<'_>],
     artifacts: &[Artifact<'_, '_>],
-    known: &HashMap<&str, usize>,
+    known: &FastMap<&str, usize>,
     sink: &Sink,
     fallback: Span,
 ) -> bool {
@@ -142,7 +145,7 @@ fn check_owners(
     true
 }
 
-fn by_image<'a>(artifacts: &'a [Artifact<'_, '_>]) -> HashMap<&'a str, usize> {
+fn by_image<'a>(artifacts: &'a [Artifact<'_, '_>]) -> FastMap<&'a str, usize> {
     artifacts.iter().enumerate().rev().map(|(at, artifact)| (artifact.image.as_str(), at)).collect()
 }
 

@@ -3,6 +3,7 @@
 //! Runs on the document as written, before anything is changed, in the document's own edition; and again after
 //! patches. It must not know what any key means.
 
+use crate::again::{self, Judgement, Marks};
 use crate::editions::{self, Edition};
 use crate::emit::keeps_null;
 use crate::entities::{Entity, Field, Holds, holds, is_open};
@@ -24,6 +25,8 @@ pub struct Check<'a> {
     pub sink: &'a Sink,
     /// Place for values that are written nowhere.
     pub fallback: Span,
+    /// What is known of parts of the configuration from other variants.
+    pub(crate) marks: Option<&'a Marks>,
 }
 
 impl Check<'_> {
@@ -123,7 +126,8 @@ impl Check<'_> {
             }
             let fits = is_open(entity) || matches!(item.form(), Form::Map | Form::Null | Form::Broken);
             self.expect(fits, item, key, "a list of mappings");
-            self.section(item, entity);
+            let question = Judgement::Keys(entity.kind, self.edition.0);
+            again::judge(self.marks, question, item, self.sink, || self.section(item, entity));
         }
     }
 

@@ -3,6 +3,7 @@
 //! Constant defaults are columns of the table; this file holds the conditions that no column can express. It must not
 //! know other configurations.
 
+use crate::again::Known;
 use crate::editions::LATEST;
 use crate::emit::{has_settings, is_set, port};
 use crate::entities::{Entity, Field, artifact, build, deploy, run};
@@ -12,7 +13,7 @@ use purlin_model::schema::Literal;
 use purlin_syntax::{Diagnostic, Sink, Span};
 
 /// Inputs of defaults besides the configuration.
-pub struct Surround<'a> {
+pub struct Surround<'a, 'f> {
     /// Namespace of the current kube-context; empty if it has no namespace.
     pub namespace: &'a str,
     /// The user's home folder, for `~`.
@@ -21,10 +22,12 @@ pub struct Surround<'a> {
     pub sink: &'a Sink,
     /// Place for problems that are written nowhere.
     pub fallback: Span,
+    /// What other variants of the project have found out.
+    pub(crate) known: Option<&'a Known<'f>>,
 }
 
 /// Adds the defaults of a configuration. False if an error prevents it, which is reported.
-pub fn fill(config: &mut Item<'_>, around: &Surround) -> bool {
+pub fn fill<'f>(config: &mut Item<'f>, around: &Surround<'_, 'f>) -> bool {
     let mut sound = true;
     let build = config.slot("build");
     environment(build);
@@ -72,7 +75,7 @@ fn environment(build: &mut Item<'_>) {
     }
 }
 
-fn environments(build: &mut Item<'_>, around: &Surround) {
+fn environments(build: &mut Item<'_>, around: &Surround<'_, '_>) {
     let has_artifacts = build.view().get("artifacts").is_some_and(|list| list.items().next().is_some());
     if has_artifacts
         && let Some(local) = build.get_mut("local")
@@ -88,7 +91,7 @@ fn environments(build: &mut Item<'_>, around: &Surround) {
     }
 }
 
-fn cluster(cluster: &mut Item<'_>, around: &Surround) {
+fn cluster(cluster: &mut Item<'_>, around: &Surround<'_, '_>) {
     constants(cluster, &build::CLUSTER_DETAILS);
     if cluster.view().text_of("namespace").is_empty() {
         let namespace = if around.namespace.is_empty() { "default" } else { around.namespace };
@@ -115,7 +118,7 @@ fn expand_home(section: &mut Item<'_>, key: &str, home: &str) {
     }
 }
 
-fn artifacts(build: &mut Item<'_>, around: &Surround) -> bool {
+fn artifacts<'f>(build: &mut Item<'f>, around: &Surround<'_, 'f>) -> bool {
     let in_cluster = build.view().get("cluster").is_some();
     let Some(list) = build.get_mut("artifacts").filter(|list| list.view().form() == Form::List) else { return true };
     let mut sound = true;
@@ -129,7 +132,10 @@ fn artifacts(build: &mut Item<'_>, around: &Surround) -> bool {
             sound = false;
             continue;
         }
-        self::artifact(artifact, in_cluster);
+        match around.known {
+            Some(known) => known.fill(artifact, in_cluster, |artifact| self::artifact(artifact, in_cluster)),
+            None => self::artifact(artifact, in_cluster),
+        }
     }
     sound
 }
@@ -247,13 +253,13 @@ fn logs(config: &mut Item<'_>) {
     }
 }
 
-fn helm(config: &mut Item<'_>, around: &Surround) -> bool {
+fn helm(config: &mut Item<'_>, around: &Surround<'_, '_>) -> bool {
     let Some(helm) = config.get_mut("deploy").and_then(|deploy| deploy.get_mut("helm")) else { return true };
     constants(helm, &deploy::LEGACY_HELM_DEPLOY);
     crate::releases::check(helm.view(), around.sink, around.fallback)
 }
 
-fn port_forward(config: &mut Item<'_>, around: &Surround) -> bool {
+fn port_forward(config: &mut Item<'_>, around: &Surround<'_, '_>) -> bool {
     let Some(list) = config.get_mut("portForward").filter(|list| list.view().form() == Form::List) else { return true };
     let mut sound = true;
     let place = list.view().span();

@@ -8,6 +8,7 @@ pub mod overlay;
 pub mod patch;
 pub mod pointer;
 
+use crate::again::Known;
 use crate::check::Check;
 use crate::editions::LATEST;
 use crate::entities::config::SKAFFOLD_CONFIG;
@@ -16,8 +17,7 @@ use activation::Surroundings;
 use ecow::EcoString;
 use family::{Member, Patched};
 use purlin_syntax::{Diagnostic, Sink, Span};
-use purlin_value::{Meter, Origin};
-use std::collections::{HashMap, HashSet};
+use purlin_value::{FastMap, FastSet, Meter, Origin};
 
 /// Properties of a document's profiles that do not depend on the request.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub struct Profiles {
     /// All names, in the order of the file.
     pub names: Vec<EcoString>,
     /// The same, to be found.
-    known: HashSet<EcoString>,
+    known: FastSet<EcoString>,
     /// Profiles whose conditions hold, in the order of the file.
     pub automatic: Vec<EcoString>,
     /// Those of them whose condition on the kube-context holds.
@@ -37,7 +37,7 @@ pub fn survey(config: View<'_, '_>, around: &Surroundings, automatic: bool, sink
     let mut found = Profiles::default();
     let Some(profiles) = config.get("profiles") else { return Some(found) };
     let mut sound = true;
-    let mut known = HashSet::new();
+    let mut known = FastSet::default();
     for profile in profiles.items() {
         let name = profile.text_of("name");
         let name_kept = EcoString::from(name.as_ref());
@@ -73,7 +73,7 @@ impl Profiles {
         if asked.peek().is_none() {
             return self.automatic.clone();
         }
-        let mut places: HashMap<&str, usize> =
+        let mut places: FastMap<&str, usize> =
             self.automatic.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
         let mut active: Vec<Option<EcoString>> = self.automatic.iter().cloned().map(Some).collect();
         for name in asked {
@@ -112,7 +112,9 @@ pub struct Application<'a, 'f> {
     /// Remembers which patches of such a family applied.
     pub patched: &'a mut Patched,
     /// Why profiles are active; those that are not here have no known reason.
-    pub reasons: HashMap<EcoString, Origin>,
+    pub reasons: FastMap<EcoString, Origin>,
+    /// What other variants of the project have found out, and the document's number.
+    pub(crate) known: Option<(&'a Known<'f>, usize)>,
 }
 
 /// Applies profiles to a configuration, in order. False if a patch does not apply, which is reported.
@@ -124,8 +126,10 @@ pub fn apply<'f>(config: &mut Item<'f>, active: &[EcoString], how: &mut Applicat
     let table = config.view().get("profiles").map(View::to_item);
     let Some(table) = table else { return true };
     // Of duplicate names the last one counts.
-    let by_name: HashMap<EcoString, View<'_, 'f>> =
+    let by_name: FastMap<EcoString, View<'_, 'f>> =
         table.view().items().map(|profile| (profile.text_of("name").as_ref().into(), profile)).collect();
+    // A document that no profile has changed yet is the same in every variant.
+    let mut is_as_written = how.member.is_none();
     for name in active {
         let Some(&profile) = by_name.get(name) else { continue };
         let because = how.reasons.get(name).copied().unwrap_or(Origin::NONE);
@@ -134,9 +138,10 @@ pub fn apply<'f>(config: &mut Item<'f>, active: &[EcoString], how: &mut Applicat
             Some(member) => overlay::overlay(config, member.share(profile).view(), name),
             None => overlay::overlay(config, profile, name),
         }
+        is_as_written &= !overlay::changes(profile);
         let patches = profile.get("patches").filter(|patches| patches.items().next().is_some());
         if let Some(patches) = patches
-            && !apply_patches(config, patches, name, how)
+            && !apply_patches(config, patches, name, how, std::mem::take(&mut is_as_written))
         {
             return false;
         }
@@ -152,16 +157,20 @@ fn apply_patches<'f>(
     patches: View<'_, 'f>,
     active: &Active,
     how: &mut Application<'_, 'f>,
+    is_as_written: bool,
 ) -> bool {
     let profile = &active.name;
-    let values = patch::expanded(config.view()) as u64;
+    let known = how.known.filter(|_| is_as_written);
+    let count = || patch::expanded(config.view()) as u64;
+    let values = known.map_or_else(count, |(known, document)| known.values(document, count));
     if let Err(exceeded) = how.meter.charge(STEPS_PER_VALUE * values, 0) {
         let message = format!("profile `{profile}`: {}", exceeded.message());
         let span = patches.span().unwrap_or(how.fallback);
         how.sink.push(Diagnostic::at(exceeded.rule(), span, message).hint(exceeded.hint()));
         return false;
     }
-    *config = crate::emit::normalised(config.view(), &SKAFFOLD_CONFIG);
+    let shape = || crate::emit::normalised(config.view(), &SKAFFOLD_CONFIG);
+    *config = known.map_or_else(shape, |(known, document)| known.normal(document, shape));
     for patch in patches.items() {
         let span = patch.span().unwrap_or(how.fallback);
         let tried = match &how.member {
@@ -187,7 +196,8 @@ fn apply_patches<'f>(
     // Patches may write any value; keys unknown to the table must not be dropped silently.
     let before = how.sink.len();
     let fallback = patches.span().unwrap_or(how.fallback);
-    let check = Check { edition: LATEST, founding: how.founding, sink: how.sink, fallback };
+    let marks = how.known.map(|(known, _)| &known.marks);
+    let check = Check { edition: LATEST, founding: how.founding, sink: how.sink, fallback, marks };
     check.section(config.view(), &SKAFFOLD_CONFIG);
     !how.sink.since(before).iter().any(Diagnostic::is_error)
 }

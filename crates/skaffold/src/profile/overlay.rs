@@ -10,6 +10,11 @@ use crate::entities::{Entity, Field, Holds, holds, is_open, keeps_empty};
 use crate::item::{Active, Data, Form, Item, Step, View};
 use purlin_syntax::Span;
 
+/// Whether a profile has sections of a configuration.
+pub(crate) fn changes(profile: View<'_, '_>) -> bool {
+    pipeline().any(|row| profile.get(row.key).is_some())
+}
+
 /// Lays the sections of a profile over a configuration.
 pub fn overlay<'f>(config: &mut Item<'f>, profile: View<'_, 'f>, name: &Active) {
     for row in pipeline() {
@@ -51,7 +56,7 @@ fn field<'f>(base: &mut Item<'f>, row: &Field, value: View<'_, 'f>, name: &Activ
         Holds::One(entity) if !keeps_empty(row) && !is_open(entity) && value.form() == Form::Map => {
             let slot = base.slot(row.key);
             if slot.view().form() == Form::Null {
-                slot.data = Data::Map(Vec::new());
+                slot.data = Data::map(Vec::new());
             }
             section(slot, entity, value, name);
         }

@@ -28,7 +28,10 @@ impl Pointer {
         if rest.is_empty() {
             return Err(format!("the path `{text}` names the whole configuration, which cannot be replaced"));
         }
-        let unescape = |part: &str| part.replace("~1", "/").replace("~0", "~").into();
+        let unescape = |part: &str| match part.contains('~') {
+            true => part.replace("~1", "/").replace("~0", "~").into(),
+            false => EcoString::from(part),
+        };
         Ok(Pointer { segments: rest.split('/').map(unescape).collect() })
     }
 

@@ -33,10 +33,22 @@ pub enum Data<'f> {
     Int(i64),
     /// Text.
     Text(EcoString),
-    /// A list.
-    List(Vec<Item<'f>>),
-    /// A map, in order.
-    Map(Vec<Entry<'f>>),
+    /// A list. Copies share its items until one of them is changed.
+    List(Rc<Vec<Item<'f>>>),
+    /// A map, in order. Copies share its entries until one of them is changed.
+    Map(Rc<Vec<Entry<'f>>>),
+}
+
+impl<'f> Data<'f> {
+    /// A list of items.
+    pub fn list(items: Vec<Item<'f>>) -> Self {
+        Data::List(Rc::new(items))
+    }
+
+    /// A map of entries, in order.
+    pub fn map(entries: Vec<Entry<'f>>) -> Self {
+        Data::Map(Rc::new(entries))
+    }
 }
 
 /// One key of an opened map.
@@ -98,17 +110,17 @@ impl<'f> Item<'f> {
 
     /// A list of texts.
     pub fn texts<T: Into<EcoString>>(texts: impl IntoIterator<Item = T>) -> Self {
-        Data::List(texts.into_iter().map(Item::text).collect()).into()
+        Data::list(texts.into_iter().map(Item::text).collect()).into()
     }
 
     /// A map with one key.
     pub fn single(key: &str, value: Item<'f>) -> Self {
-        Data::Map(vec![Entry { key: key.into(), written: None, value }]).into()
+        Data::map(vec![Entry { key: key.into(), written: None, value }]).into()
     }
 
     /// An empty map.
     pub fn empty_map() -> Self {
-        Data::Map(Vec::new()).into()
+        Data::map(Vec::new()).into()
     }
 
     /// A view of it.
@@ -130,10 +142,10 @@ impl<'f> Item<'f> {
     pub fn map(&mut self) -> &mut Vec<Entry<'f>> {
         if !matches!(self.data, Data::Map(_)) {
             self.place = self.view().span();
-            self.data = Data::Map(self.view().owned_entries());
+            self.data = Data::map(self.view().owned_entries());
         }
         match &mut self.data {
-            Data::Map(entries) => entries,
+            Data::Map(entries) => Rc::make_mut(entries),
             _ => unreachable!("the map was just stored"),
         }
     }
@@ -142,10 +154,10 @@ impl<'f> Item<'f> {
     pub fn list(&mut self) -> &mut Vec<Item<'f>> {
         if !matches!(self.data, Data::List(_)) {
             self.place = self.view().span();
-            self.data = Data::List(self.view().all_items().map(View::to_item).collect());
+            self.data = Data::list(self.view().all_items().map(View::to_item).collect());
         }
         match &mut self.data {
-            Data::List(items) => items,
+            Data::List(items) => Rc::make_mut(items),
             _ => unreachable!("the list was just stored"),
         }
     }

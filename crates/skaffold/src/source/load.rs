@@ -2,6 +2,7 @@
 //!
 //! The first phase. It knows files, documents and editions; it must not know profiles or dependencies between files.
 
+use crate::again::{Known, Shelf, Shelved};
 use crate::check::Check;
 use crate::editions::{self, Edition, LATEST};
 use crate::entities::config::SKAFFOLD_CONFIG;
@@ -14,9 +15,9 @@ use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Node, Severity, Sink, Source, Span, Tree, sources, tree};
 use purlin_value::world::FileKind;
-use purlin_value::{Session, Text, WorldError, path};
+use purlin_value::{FastMap, Session, Text, WorldError, path};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -41,8 +42,10 @@ pub struct File<'f> {
     pub source: Arc<Source>,
     /// Its documents, in order; fewer than written if some could not be read.
     pub documents: Vec<Document<'f>>,
+    /// What other variants of the project have found out, if there are any.
+    pub(crate) known: Option<Rc<Known<'f>>>,
     /// The positions of documents by name, computed on first use for a file of many documents.
-    by_name: OnceCell<HashMap<EcoString, Vec<usize>>>,
+    by_name: OnceCell<FastMap<EcoString, Vec<usize>>>,
     /// The names of all profiles of its documents, computed on first use.
     profiles: OnceCell<BTreeSet<EcoString>>,
 }
@@ -111,9 +114,9 @@ impl<'f> File<'f> {
         })
     }
 
-    fn names(&self) -> &HashMap<EcoString, Vec<usize>> {
+    fn names(&self) -> &FastMap<EcoString, Vec<usize>> {
         self.by_name.get_or_init(|| {
-            let mut names: HashMap<EcoString, Vec<usize>> = HashMap::new();
+            let mut names: FastMap<EcoString, Vec<usize>> = FastMap::default();
             for document in &self.documents {
                 names.entry(document.name.clone()).or_default().push(document.index);
             }
@@ -164,11 +167,13 @@ pub struct Loader<'f> {
     format: Format,
     /// Contents of standard input, for the path `-`.
     stdin: Option<Arc<[u8]>>,
-    files: RefCell<HashMap<EcoString, Option<Rc<File<'f>>>>>,
+    files: RefCell<FastMap<EcoString, Option<Rc<File<'f>>>>>,
     /// The files of required paths: most are required more than once.
-    targets: RefCell<HashMap<EcoString, Rc<File<'f>>>>,
+    targets: RefCell<FastMap<EcoString, Rc<File<'f>>>>,
     /// Number of documents read.
     documents: Cell<usize>,
+    /// The files that other variants of the project have read.
+    shelf: Option<Rc<Shelf<'f>>>,
     here: String,
 }
 
@@ -184,8 +189,14 @@ impl<'f> Loader<'f> {
             files: RefCell::default(),
             targets: RefCell::default(),
             documents: Cell::new(0),
+            shelf: None,
             here,
         }
+    }
+
+    /// The same with the files of other variants of the project.
+    pub(crate) fn over(self, shelf: Option<Rc<Shelf<'f>>>) -> Self {
+        Loader { shelf, ..self }
     }
 
     /// The session everything is read in.
@@ -271,10 +282,28 @@ impl<'f> Loader<'f> {
     }
 
     fn fetch(&self, path: &str) -> Result<(), Missing> {
-        let text = self.text(path)?;
-        let file = self.parse(path, text);
+        let file = match &self.shelf {
+            Some(shelf) => self.shelved(shelf, path)?,
+            None => self.parse(path, self.text(path)?),
+        };
         self.files.borrow_mut().insert(path.into(), file);
         Ok(())
+    }
+
+    /// A file that variants share. Each reports the problems in it.
+    fn shelved(&self, shelf: &Shelf<'f>, path: &str) -> Result<Option<Rc<File<'f>>>, Missing> {
+        let known = match shelf.get(path) {
+            Some(known) => known,
+            None => {
+                let text = self.text(path)?;
+                let (file, problems) = self.sink().apart(|| self.parse(path, text));
+                let read = Shelved { file, problems: problems.into_iter().collect() };
+                shelf.keep(path, &read);
+                read
+            }
+        };
+        self.sink().extend(known.problems.iter().cloned());
+        Ok(known.file)
     }
 
     /// The text of a file; `skaffold.yaml` may also be called `skaffold.yml`.
@@ -316,14 +345,17 @@ impl<'f> Loader<'f> {
         let tree = self.forest.add(tree)?;
         let documents = self.documents(tree)?;
         let folder: EcoString = if path == "-" { self.here().into() } else { path::parent(path).into() };
-        let first = self.documents.get();
-        self.documents.set(first + documents.len());
+        let first = match &self.shelf {
+            Some(shelf) => shelf.number(documents.len()),
+            None => self.documents.replace(self.documents.get() + documents.len()),
+        };
         Some(Rc::new(File {
             first,
             path: path.into(),
             folder,
             source,
             documents,
+            known: self.shelf.as_ref().map(|shelf| shelf.known.clone()),
             by_name: OnceCell::new(),
             profiles: OnceCell::new(),
         }))
@@ -371,8 +403,13 @@ impl<'f> Loader<'f> {
         }
         let edition = self.edition(root)?;
         let mut item = self.prepared(root);
-        let check =
-            Check { edition, founding: self.format == Format::Native, sink: self.sink(), fallback: root.span() };
+        let check = Check {
+            edition,
+            founding: self.format == Format::Native,
+            sink: self.sink(),
+            fallback: root.span(),
+            marks: None,
+        };
         let before = self.sink().len();
         check.section(item.view(), &SKAFFOLD_CONFIG);
         if self.sink().since(before).iter().any(Diagnostic::is_error) {
@@ -427,9 +464,9 @@ fn merged<'f>(node: Node<'f>) -> Item<'f> {
                 written: Some(entry.key),
                 value: merged(entry.value),
             };
-            Data::Map(node.merged_entries(MergeKeys::Apply).map(entry).collect()).into()
+            Data::map(node.merged_entries(MergeKeys::Apply).map(entry).collect()).into()
         }
-        Form::List => Data::List(node.items().map(merged).collect()).into(),
+        Form::List => Data::list(node.items().map(merged).collect()).into(),
         _ => Item::node(node),
     }
 }

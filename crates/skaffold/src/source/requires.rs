@@ -5,7 +5,7 @@
 use crate::item::{Form, View};
 use ecow::EcoString;
 use purlin_syntax::Span;
-use std::collections::HashSet;
+use purlin_value::FastSet;
 use std::rc::Rc;
 
 /// One requirement.
@@ -94,12 +94,12 @@ pub struct Git {
 pub fn read(config: View<'_, '_>, active: &[EcoString]) -> Vec<Edge> {
     let Some(list) = config.get("requires") else { return Vec::new() };
     let mut edges = Vec::with_capacity(list.items().count());
-    let active: HashSet<&str> = active.iter().map(EcoString::as_str).collect();
+    let active: FastSet<&str> = active.iter().map(EcoString::as_str).collect();
     edges.extend(list.items().map(|item| edge(item, &active)));
     edges
 }
 
-fn edge(item: View<'_, '_>, active: &HashSet<&str>) -> Edge {
+fn edge(item: View<'_, '_>, active: &FastSet<&str>) -> Edge {
     let (mut names, mut profiles, mut place, mut git) = (Vec::new(), Vec::new(), Place::Same, None);
     let mut elsewhere = None;
     // One pass over the keys: there may be very many requirements.
@@ -135,7 +135,7 @@ fn edge(item: View<'_, '_>, active: &HashSet<&str>) -> Edge {
 }
 
 /// The profiles an edge switches on, given the active ones of the requiring configuration.
-fn activated(list: View<'_, '_>, active: &HashSet<&str>) -> Vec<EcoString> {
+fn activated(list: View<'_, '_>, active: &FastSet<&str>) -> Vec<EcoString> {
     let mut found: Vec<EcoString> = Vec::new();
     for item in list.items() {
         let (mut name, mut applies) = (None, true);

@@ -211,7 +211,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
                 }));
                 entries
             }
-            View::Item(Item { data: Data::Map(entries), .. }) => entries.clone(),
+            View::Item(Item { data: Data::Map(entries), .. }) => entries.to_vec(),
             View::Item(_) => Vec::new(),
         }
     }

@@ -29,7 +29,7 @@ pub fn sections(pipeline: &mut Item<'_>, _: &mut Step<'_>) {
         {
             let paths = manifests.view().items().filter_map(|entry| entry.get("paths"));
             let flat = paths.flat_map(View::items).map(View::to_item).collect();
-            kubectl.set("manifests", Data::List(flat).into());
+            kubectl.set("manifests", Data::list(flat).into());
         }
     }
 }
@@ -47,7 +47,7 @@ pub fn kaniko_bucket(pipeline: &mut Item<'_>, _: &mut Step<'_>) {
 pub fn values_files(pipeline: &mut Item<'_>, _: &mut Step<'_>) {
     each_release(pipeline, &mut |release| {
         if let Some(file) = release.take("valuesFilePath") {
-            release.set("valuesFiles", Data::List(vec![file]).into());
+            release.set("valuesFiles", Data::list(vec![file]).into());
         }
     });
 }

@@ -84,7 +84,7 @@ pub fn sync(pipeline: &mut Item<'_>, step: &mut Step<'_>) {
             })
             .collect();
         if !rules.is_empty() {
-            artifact.set("sync", Item::single("manual", Data::List(rules).into()));
+            artifact.set("sync", Item::single("manual", Data::list(rules).into()));
         }
     });
 }
@@ -133,7 +133,7 @@ pub fn jib(pipeline: &mut Item<'_>, _: &mut Step<'_>) {
                 args.extend([Item::text("--activate-profiles"), profile]);
             }
             if !args.is_empty() {
-                jib.set("args", Data::List(args).into());
+                jib.set("args", Data::list(args).into());
             }
             jib.set("type", Item::text(kind));
             artifact.set("jib", jib);
@@ -157,7 +157,7 @@ pub fn kustomize_paths(pipeline: &mut Item<'_>, _: &mut Step<'_>) {
     if let Some(kustomize) = pipeline.get_mut("deploy").and_then(|deploy| deploy.get_mut("kustomize"))
         && let Some(path) = kustomize.take("path")
     {
-        kustomize.set("paths", Data::List(vec![path]).into());
+        kustomize.set("paths", Data::list(vec![path]).into());
     }
 }
 
@@ -211,7 +211,7 @@ pub fn secrets(pipeline: &mut Item<'_>, _: &mut Step<'_>) {
         if let Some(docker) = artifact.get_mut("docker")
             && let Some(secret) = docker.take("secret")
         {
-            docker.set("secrets", Data::List(vec![secret]).into());
+            docker.set("secrets", Data::list(vec![secret]).into());
         }
     });
 }
@@ -245,7 +245,7 @@ pub fn remote_manifests(pipeline: &mut Item<'_>, _: &mut Step<'_>) {
             item
         })
         .collect();
-    pipeline.slot("manifests").set("remoteManifests", Data::List(remote).into());
+    pipeline.slot("manifests").set("remoteManifests", Data::list(remote).into());
 }
 
 #[cfg(test)]

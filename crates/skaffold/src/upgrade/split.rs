@@ -153,7 +153,7 @@ pub fn patches(config: &mut Item<'_>) {
             continue;
         };
         let rewritten = patches.view().items().flat_map(|patch| rewrite(patch, &releases)).collect();
-        patches.data = Data::List(rewritten);
+        patches.data = Data::list(rewritten);
     }
 }
 

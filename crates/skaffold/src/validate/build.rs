@@ -1,6 +1,7 @@
 //! Rules about artifacts and how they are built.
 
 use super::Check;
+use crate::again::{self, Judgement};
 use crate::artifacts::Artifact;
 use crate::entities::artifact::builders;
 use crate::item::View;
@@ -9,7 +10,7 @@ use crate::{image, rules};
 use purlin_syntax::Message;
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Sink};
-use std::collections::HashMap;
+use purlin_value::FastMap;
 
 /// Checks the `build` and `test` sections of one configuration.
 pub fn check(check: &Check<'_, '_>) {
@@ -17,19 +18,26 @@ pub fn check(check: &Check<'_, '_>) {
     let Some(build) = config.get("build") else { return };
     let environment = ["local", "googleCloudBuild", "cluster"].into_iter().find(|key| build.get(key).is_some());
     for artifact in build.get("artifacts").into_iter().flat_map(View::items) {
-        let name = artifact.text_of("image").into_owned();
-        image_name(check, artifact, &name);
-        network(check, artifact, &name);
-        custom(check, artifact, &name);
-        sync(check, artifact, &name);
-        jib(check, artifact, &name);
-        aliases(check, artifact, &name);
-        if let Some(environment) = environment {
-            builder(check, artifact, &name, environment);
-        }
+        // Aliases depend on what other artifacts build.
+        let marks = check.marks().filter(|_| artifact.get("requires").is_none());
+        let question = Judgement::Builder(environment);
+        again::judge(marks, question, artifact, check.sink, || self::artifact(check, artifact, environment));
     }
     local(check, build);
     worker_pool(check, build);
+}
+
+fn artifact(check: &Check<'_, '_>, artifact: View<'_, '_>, environment: Option<&str>) {
+    let name = artifact.text_of("image").into_owned();
+    image_name(check, artifact, &name);
+    network(check, artifact, &name);
+    custom(check, artifact, &name);
+    sync(check, artifact, &name);
+    jib(check, artifact, &name);
+    aliases(check, artifact, &name);
+    if let Some(environment) = environment {
+        builder(check, artifact, &name, environment);
+    }
 }
 
 fn image_name(check: &Check<'_, '_>, artifact: View<'_, '_>, name: &str) {
@@ -194,7 +202,7 @@ fn worker_pool(check: &Check<'_, '_>, build: View<'_, '_>) {
 
 /// No two artifacts of a run build the same image.
 pub fn unique_images(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink) {
-    let mut first: HashMap<&str, usize> = HashMap::new();
+    let mut first: FastMap<&str, usize> = FastMap::default();
     for (at, artifact) in artifacts.iter().enumerate() {
         let Some(&other) = first.get(artifact.image.as_str()) else {
             first.insert(&artifact.image, at);

@@ -11,6 +11,7 @@ mod tags;
 
 pub(crate) use slips::unused_images;
 
+use crate::again::{self, Judgement, Marks, Spot};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::glob::Finder;
 use crate::item::View;
@@ -18,10 +19,10 @@ use crate::walk::Config;
 use crate::{artifacts, glob};
 use purlin_syntax::Message;
 use purlin_syntax::{Diagnostic, Hint, Rule, Sink, Span, suggest};
-use purlin_value::world::FileKind;
-use purlin_value::{Session, WorldError, path};
+use purlin_value::world::{FileKind, Stat};
+use purlin_value::{FastSet, Session, WorldError, path};
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Which rules apply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,14 +53,15 @@ fn variable_name(image: &str) -> String {
 struct Check<'a, 'f> {
     config: &'a Config<'f>,
     sink: &'a Sink,
-    /// The images that artifacts of all configurations build.
-    built: &'a HashSet<String>,
+    /// The images that artifacts of all configurations build, in the order of their names: hints name the first of
+    /// several that are equally near.
+    built: &'a BTreeSet<String>,
     /// Those that artifacts of profiles build.
-    profile_images: &'a HashSet<String>,
+    profile_images: &'a BTreeSet<String>,
     /// Both as named by template variables, computed on first use.
-    variable_names: &'a OnceCell<HashSet<String>>,
+    variable_names: &'a OnceCell<FastSet<String>>,
     /// The names of the profiles of all configurations.
-    profiles: &'a HashSet<String>,
+    profiles: &'a BTreeSet<String>,
 }
 
 impl Check<'_, '_> {
@@ -72,6 +74,24 @@ impl Check<'_, '_> {
     fn has_variable(&self, image: &str) -> bool {
         let all = || self.built.iter().chain(self.profile_images).map(|image| variable_name(image)).collect();
         self.variable_names.get_or_init(all).contains(image)
+    }
+
+    /// What other variants of the project have found out about parts of the configuration.
+    fn marks(&self) -> Option<&Marks> {
+        self.config.file.known.as_deref().map(|known| &known.marks)
+    }
+
+    /// Where the configuration's relative paths start.
+    fn spot(&self) -> Spot {
+        (self.config.number(), self.config.is_dependency)
+    }
+
+    fn stat(&self, session: &Session, full: &str) -> Result<Stat, WorldError> {
+        again::stat(self.marks(), session, full)
+    }
+
+    fn exists(&self, session: &Session, full: &str) -> bool {
+        self.stat(session, full).is_ok()
     }
 
     fn report(&self, rule: &'static Rule, span: Option<Span>, message: impl Into<Message>) {
@@ -96,7 +116,7 @@ pub fn validate(session: &Session, configs: &[Config<'_>], scope: Scope, tags: T
 fn check_all(session: &Session, configs: &[Config<'_>], scope: Scope, tags: Tags) {
     let sink = &session.sink;
     let built = built(configs);
-    let (none, variable_names) = (HashSet::new(), OnceCell::new());
+    let (none, variable_names) = (BTreeSet::new(), OnceCell::new());
     for config in configs {
         let check = Check {
             config,
@@ -147,23 +167,31 @@ pub fn suspicious(session: &Session, configs: &[Config<'_>]) {
 fn has_context(config: &Config<'_>, session: &Session) -> bool {
     let artifacts = config.item.view().at(&["build", "artifacts"]).into_iter().flat_map(View::items);
     let mut contexts = artifacts.map(|artifact| artifact.get("context").map(|context| context.text()));
-    let is_there = |path: &str| session.world.stat(&crate::render::from_file(config, path)).is_ok();
+    let marks = config.file.known.as_deref().map(|known| &known.marks);
+    let is_there = |path: &str| again::stat(marks, session, &crate::render::from_file(config, path)).is_ok();
     contexts.any(|context| context.is_none_or(|path| is_there(&path)))
 }
 
-fn built(configs: &[Config<'_>]) -> HashSet<String> {
+fn built(configs: &[Config<'_>]) -> BTreeSet<String> {
     let artifacts = configs.iter().filter_map(|config| config.item.view().at(&["build", "artifacts"]));
     artifacts.flat_map(View::items).map(|artifact| artifact.text_of("image").into_owned()).collect()
 }
 
 /// A path that is close to an existing one: its first missing part is corrected.
 fn near_path(check: &Check<'_, '_>, session: &Session, path: &str) -> Option<String> {
+    match check.marks() {
+        Some(marks) => marks.near(check.spot(), path, || corrected(check, session, path)),
+        None => corrected(check, session, path),
+    }
+}
+
+fn corrected(check: &Check<'_, '_>, session: &Session, path: &str) -> Option<String> {
     let path = path.trim_end_matches('/');
     let mut known = String::new();
     let mut parts = path.split('/');
     for part in parts.by_ref() {
         let next = if known.is_empty() { part.to_owned() } else { format!("{known}/{part}") };
-        if part.is_empty() || session.world.exists(&crate::render::from_file(check.config, &next)) {
+        if part.is_empty() || check.exists(session, &crate::render::from_file(check.config, &next)) {
             known = next;
             continue;
         }
@@ -179,17 +207,17 @@ fn near_path(check: &Check<'_, '_>, session: &Session, path: &str) -> Option<Str
 
 /// Named folders must exist: kustomizations, charts, and build contexts.
 fn folders(check: &Check<'_, '_>, view: View<'_, '_>, session: &Session) {
-    let world = session.world.as_ref();
     let missing = |named: View<'_, '_>| {
         let text = named.text();
         let is_plain = !text.is_empty() && !text.contains(['{', '$']) && !crate::paths::is_address(&text);
-        let stat = || world.stat(&crate::render::from_file(check.config, &text));
+        let stat = || check.stat(session, &crate::render::from_file(check.config, &text));
         (is_plain && matches!(stat(), Err(WorldError::NotFound)))
             .then(|| (text.to_string(), named.span().unwrap_or(check.config.span)))
     };
     let near = |path: &str| near_path(check, session, path).map(|near| Hint::meant(path, near));
     let hint = |path: &str| {
-        let further_up = run_in(check, |full| world.stat(full).is_ok(), path).map(|folder| run_there(&folder).into());
+        let further_up =
+            run_in(check, |full| check.exists(session, full), path).map(|folder| run_there(&folder).into());
         let fallback = || "correct the path; it starts at the folder of `skaffold.yaml`".into();
         further_up.or_else(|| near(path)).unwrap_or_else(fallback)
     };
@@ -198,18 +226,21 @@ fn folders(check: &Check<'_, '_>, view: View<'_, '_>, session: &Session) {
     let all: Vec<_> = kustomizations.chain(charts).collect();
     let runs_above = !all.is_empty() && runs_above(check, session);
     for (what, (path, span)) in all {
-        let is_above = || run_in(check, |full| world.stat(full).is_ok(), &path).is_some();
+        let is_above = || run_in(check, |full| check.exists(session, full), &path).is_some();
         if !(runs_above && is_above()) {
             let message = format!("no {what} is found at `{path}`");
             check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message).warning().hint(hint(&path)));
         }
     }
     let artifacts = view.at(&["build", "artifacts"]).into_iter().flat_map(View::items);
-    for (path, span) in artifacts.filter_map(|artifact| artifact.get("context").and_then(missing)) {
-        // A similar name is a misspelling, whatever else is wrong.
-        if let Some(hint) = near(&path) {
-            check.push(no_folder(&path, span).hint(hint));
-        }
+    for artifact in artifacts {
+        again::judge(check.marks(), Judgement::Folder(check.spot()), artifact, check.sink, || {
+            // A similar name is a misspelling, whatever else is wrong.
+            let lost = artifact.get("context").and_then(missing);
+            if let Some((hint, (path, span))) = lost.and_then(|lost| Some((near(&lost.0)?, lost))) {
+                check.push(no_folder(&path, span).hint(hint));
+            }
+        });
     }
 }
 
@@ -220,11 +251,18 @@ fn no_folder(path: &str, span: Span) -> Diagnostic {
 /// Build contexts that do not exist. Those with a similar name are reported with the folders.
 fn contexts(check: &Check<'_, '_>, session: &Session) {
     let artifacts = check.config.item.view().at(&["build", "artifacts"]).into_iter().flat_map(View::items);
-    for context in artifacts.filter_map(|artifact| artifact.get("context")) {
+    for artifact in artifacts {
+        let question = Judgement::Context(check.spot());
+        again::judge(check.marks(), question, artifact, check.sink, || context(check, session, artifact));
+    }
+}
+
+fn context(check: &Check<'_, '_>, session: &Session, artifact: View<'_, '_>) {
+    if let Some(context) = artifact.get("context") {
         let path = context.text();
         let is_plain = !path.is_empty() && !path.contains(['{', '$']) && !crate::paths::is_address(&path);
-        let stat = || session.world.stat(&crate::render::from_file(check.config, &path));
-        let is_above = || run_in(check, |full| session.world.stat(full).is_ok(), &path).is_some();
+        let stat = || check.stat(session, &crate::render::from_file(check.config, &path));
+        let is_above = || run_in(check, |full| check.exists(session, full), &path).is_some();
         let is_missing = is_plain && matches!(stat(), Err(WorldError::NotFound)) && !is_above();
         if is_missing && near_path(check, session, &path).is_none() {
             let hint = "correct the path; it starts at the folder of `skaffold.yaml`";

@@ -7,8 +7,9 @@ use crate::walk::Config;
 use purlin_syntax::suggest::nearest;
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Sink, Span};
+use purlin_value::FastMap;
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::BTreeSet;
 
 const FORWARDED: &[&str] = &[
     "container",
@@ -80,11 +81,11 @@ fn actions(check: &Check<'_, '_>, config: View<'_, '_>) {
 
 /// Names of checks, actions and their containers are unique over all configurations.
 pub fn unique_names(configs: &[Config<'_>], sink: &Sink) {
-    let mut tests: HashMap<String, Option<Span>> = HashMap::new();
-    let mut actions: HashMap<String, Option<Span>> = HashMap::new();
-    let mut containers: HashMap<String, Option<Span>> = HashMap::new();
+    let mut tests: FastMap<String, Option<Span>> = FastMap::default();
+    let mut actions: FastMap<String, Option<Span>> = FastMap::default();
+    let mut containers: FastMap<String, Option<Span>> = FastMap::default();
     for config in configs {
-        let (built, variable_names) = (HashSet::new(), &OnceCell::new());
+        let (built, variable_names) = (BTreeSet::new(), &OnceCell::new());
         let check = Check { config, sink, built: &built, profile_images: &built, variable_names, profiles: &built };
         let view = config.item.view();
         for test in view.get("verify").into_iter().flat_map(View::items) {
@@ -102,7 +103,7 @@ pub fn unique_names(configs: &[Config<'_>], sink: &Sink) {
     }
 }
 
-fn unique(check: &Check<'_, '_>, seen: &mut HashMap<String, Option<Span>>, item: View<'_, '_>, what: &str) {
+fn unique(check: &Check<'_, '_>, seen: &mut FastMap<String, Option<Span>>, item: View<'_, '_>, what: &str) {
     let name = item.text_of("name").into_owned();
     if name.is_empty() {
         return;

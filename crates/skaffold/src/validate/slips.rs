@@ -4,11 +4,12 @@
 //! Warnings only, and only where another intention is unlikely. It must not change anything.
 
 use super::{Check, near_path, run_in, variable_name};
+use crate::again::{self, Judgement, Known};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::entities::{Entity, Holds, holds, is_open};
 use crate::glob::Finder;
-use crate::item::{Form, View};
-use crate::load::Document;
+use crate::item::{Form, Item, View};
+use crate::load::{Document, File};
 use crate::profile::family::{Member, Patched};
 use crate::profile::{self, Application, patch};
 use crate::render::from_file;
@@ -20,8 +21,8 @@ use purlin_model::Manifest;
 use purlin_syntax::Message;
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor, Hint, Node, Sink, Span, suggest};
-use purlin_value::{Meter, Session, Value, path};
-use std::collections::{HashMap, HashSet};
+use purlin_value::{FastMap, FastSet, Meter, Session, Value, path};
+use std::collections::BTreeSet;
 
 /// Files of a chart's templates that are searched for a value before it counts as misspelt.
 const MOST_TEMPLATES: usize = 200;
@@ -102,14 +103,14 @@ fn required_profiles(check: &Check<'_, '_>, view: View<'_, '_>) {
     }
 }
 
-fn own_profiles(config: &Config<'_>) -> HashSet<String> {
+fn own_profiles(config: &Config<'_>) -> BTreeSet<String> {
     let document = config.file.documents.get(config.index);
     let profiles = document.and_then(|document| document.item.view().get("profiles"));
     profiles.into_iter().flat_map(View::items).map(|profile| profile.text_of("name").into_owned()).collect()
 }
 
 /// The names of all profiles.
-pub(super) fn profiles(configs: &[Config<'_>]) -> HashSet<String> {
+pub(super) fn profiles(configs: &[Config<'_>]) -> BTreeSet<String> {
     configs.iter().flat_map(own_profiles).collect()
 }
 
@@ -118,7 +119,7 @@ fn other_profiles(check: &Check<'_, '_>, session: &Session) {
     let config = check.config;
     let document = config.file.documents.get(config.index).filter(|_| !config.is_inline);
     let Some(profiles) = document.and_then(|document| document.item.view().get("profiles")) else { return };
-    let active: HashSet<&str> = config.profiles.iter().map(|name| name.as_str()).collect();
+    let active: FastSet<&str> = config.profiles.iter().map(|name| name.as_str()).collect();
     for profile in profiles.items() {
         let name = profile.text_of("name");
         if !active.contains(name.as_ref()) {
@@ -158,10 +159,12 @@ fn is_plain(text: &str) -> bool {
 }
 
 fn artifacts(check: &Check<'_, '_>, session: &Session, view: View<'_, '_>) {
-    let mut looked_for = HashMap::new();
+    let mut looked_for = FastMap::default();
     for artifact in view.at(&["build", "artifacts"]).into_iter().flat_map(View::items) {
-        dockerfile(check, session, artifact, &mut looked_for);
-        artifact.get("hooks").into_iter().for_each(|hooks| systems(check, hooks));
+        again::judge(check.marks(), Judgement::Dockerfile(check.spot()), artifact, check.sink, || {
+            dockerfile(check, session, artifact, &mut looked_for);
+            artifact.get("hooks").into_iter().for_each(|hooks| systems(check, hooks));
+        });
     }
 }
 
@@ -177,7 +180,7 @@ fn dockerfile(
     check: &Check<'_, '_>,
     session: &Session,
     artifact: View<'_, '_>,
-    looked_for: &mut HashMap<(String, String), Option<Missing>>,
+    looked_for: &mut FastMap<(String, String), Option<Missing>>,
 ) {
     let named = ["docker", "kaniko"].iter().find_map(|key| artifact.at(&[*key, "dockerfile"]));
     let context = artifact.text_of("context").into_owned();
@@ -206,7 +209,7 @@ fn dockerfile(
 /// A Dockerfile is looked for in the context, then where Skaffold runs.
 fn missing(check: &Check<'_, '_>, session: &Session, context: &str, text: &str) -> Option<Missing> {
     let written = path::join(context, text);
-    let exists = |text: &str| session.world.exists(&from_file(check.config, text));
+    let exists = |text: &str| check.exists(session, &from_file(check.config, text));
     if path::is_absolute(text) || !exists(context) || exists(&written) || exists(text) {
         return None;
     }
@@ -225,7 +228,7 @@ fn missing(check: &Check<'_, '_>, session: &Session, context: &str, text: &str) 
 
 /// Whether a path exists if Skaffold runs further up.
 fn is_further_up(check: &Check<'_, '_>, session: &Session, text: &str) -> bool {
-    run_in(check, |full| session.world.exists(full), text).is_some()
+    run_in(check, |full| check.exists(session, full), text).is_some()
 }
 
 /// Hooks that name a system run on no other.
@@ -315,7 +318,7 @@ fn images(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
     if found.len() * check.built.len() > MOST_COMPARED {
         return;
     }
-    let mut seen = HashSet::new();
+    let mut seen = FastSet::default();
     for (_, value) in found {
         let text = value.text();
         for name in template::fields(&text) {
@@ -443,7 +446,11 @@ fn templates<'a, 'f: 'a>(around: (&Check<'_, '_>, &Session), view: View<'a, 'f>,
         let Some(row) = entity.field(pair.key, crate::editions::LATEST) else { continue };
         match holds(row) {
             Holds::One(inner) => templates(around, pair.value, inner),
-            Holds::Many(inner) => pair.value.items().for_each(|item| templates(around, item, inner)),
+            Holds::Many(inner) => pair.value.items().for_each(|item| {
+                let check = around.0;
+                let question = Judgement::Templates(inner.kind);
+                again::judge(check.marks(), question, item, check.sink, || templates(around, item, inner));
+            }),
             // Tags are checked by themselves, since Skaffold does that before it builds.
             _ if row.is_template && !matches!(entity.label, "envTemplate" | "customTemplate") => {
                 texts(pair.value, &mut |text| template_text(around, text));
@@ -463,9 +470,12 @@ fn texts<'a, 'f: 'a>(view: View<'a, 'f>, run: &mut impl FnMut(View<'a, 'f>)) {
 
 fn template_text((check, session): (&Check<'_, '_>, &Session), view: View<'_, '_>) {
     let text = view.text();
+    if !text.contains("{{") {
+        return;
+    }
     template::variables(&text).for_each(|name| drop(session.world.env(name)));
     // A function that is not known here may be known there.
-    let why = if text.contains("{{") { template::parse(&text).err() } else { None };
+    let why = template::parse(&text).err();
     if let Some(why) = why.filter(|why| !matches!(why.what, Misread::UnknownFunction(_))) {
         let hint = "close every `{{` with `}}`".to_owned();
         warn(check, view.span(), &rules::TEMPLATE, why.message, hint);
@@ -484,16 +494,22 @@ fn patches(check: &Check<'_, '_>, session: &Session) {
     let has_patches = |profile: &View<'_, '_>| profile.get("patches").is_some_and(|list| list.items().next().is_some());
     let names: Vec<EcoString> = profiles.items().map(|profile| profile.text_of("name").as_ref().into()).collect();
     let idle = profiles.items().filter(has_patches).map(|profile| EcoString::from(profile.text_of("name").as_ref()));
-    let active: HashSet<&EcoString> = config.profiles.iter().collect();
+    let active: FastSet<&EcoString> = config.profiles.iter().collect();
     let idle: Vec<EcoString> = idle.filter(|name| !active.contains(name)).collect();
     let about = format!("{} {}", config.file.path, config.index);
-    let size = || session.in_common(&about, || Expanded(patch::expanded(document.item.view()))).0;
+    let count = || patch::expanded(document.item.view()) as u64;
+    let known = config.file.known.as_deref();
+    let size = || match known {
+        Some(known) => known.values(config.number(), count) as usize,
+        None => session.in_common(&about, || Expanded(count() as usize)).0,
+    };
     if idle.is_empty() || idle.len() * names.len() * size() > MOST_PATCHED {
         return;
     }
     for name in &idle {
         let about = format!("{} {} {name}", config.file.path, config.index);
-        let slip = session.in_common(&about, || PatchSlip(failing_patch(session, document, &names, name)));
+        let slip =
+            session.in_common(&about, || PatchSlip(failing_patch(session, (&config.file, document), &names, name)));
         if let PatchSlip(Some(problem)) = slip.as_ref() {
             check.push(problem.clone());
         }
@@ -506,14 +522,15 @@ struct Expanded(usize);
 /// The patch of a profile that cannot be applied, whichever other profiles are active: the file alone determines this.
 struct PatchSlip(Option<Diagnostic>);
 
-fn failing_patch(
+fn failing_patch<'f>(
     session: &Session,
-    document: &Document<'_>,
+    (file, document): (&File<'f>, &Document<'f>),
     names: &[EcoString],
     name: &EcoString,
 ) -> Option<Diagnostic> {
     let meter = Meter::new(&session.limits);
-    let tried = |item: &mut crate::item::Item<'_>, name: &EcoString| {
+    let known = file.known.as_deref().map(|known| (known, file.first + document.index));
+    let tried = |item: &mut Item<'f>, name: &EcoString, known: Option<(&Known<'f>, usize)>| {
         let sink = Sink::new();
         let mut patched = Patched::default();
         let mut how = Application {
@@ -523,21 +540,22 @@ fn failing_patch(
             founding: true,
             member: None,
             patched: &mut patched,
-            reasons: HashMap::new(),
+            reasons: FastMap::default(),
+            known,
         };
         let active = [name.clone()];
         profile::apply(item, &active, &mut how);
         sink.into_findings().into_iter().find(Diagnostic::is_error)
     };
-    tried(&mut document.item.clone(), name)?;
+    tried(&mut document.item.clone(), name, known)?;
     let mut item = document.item.clone();
     for other in names.iter().filter(|other| *other != name) {
         let mut copy = item.clone();
-        if tried(&mut copy, other).is_none() {
+        if tried(&mut copy, other, None).is_none() {
             item = copy;
         }
     }
-    tried(&mut item, name).map(Diagnostic::warning)
+    tried(&mut item, name, None).map(Diagnostic::warning)
 }
 
 /// Images of manifests that resemble those of an artifact which no manifest uses: the built image would never get
@@ -550,13 +568,13 @@ pub(crate) fn unused_images(session: &Session, configs: &[Config<'_>], manifests
     let mut used: Vec<&Value> = Vec::new();
     manifests.iter().for_each(|manifest| images_of(&manifest.value, &mut used));
     let name = |text: &str| purlin_value::image::parts(text).name.to_owned();
-    let names: HashSet<String> = used.iter().filter_map(|value| value.as_str()).map(name).collect();
+    let names: FastSet<String> = used.iter().filter_map(|value| value.as_str()).map(name).collect();
     let unused: Vec<&String> = built.iter().filter(|image| !names.contains(*image)).collect();
     if used.len() * unused.len() > MOST_COMPARED {
         return;
     }
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    let mut seen = HashSet::new();
+    let mut seen = FastSet::default();
     for value in &used {
         let Some(image) = value.as_str().map(name).filter(|image| !built.contains(image)) else { continue };
         let is_meant = |built: &&&String| letters(built) != letters(&image) && suggest::is_slip(&image, built);
@@ -586,7 +604,7 @@ fn images_of<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
 }
 
 /// The images that artifacts of profiles build.
-pub(super) fn profile_images(configs: &[Config<'_>]) -> HashSet<String> {
+pub(super) fn profile_images(configs: &[Config<'_>]) -> BTreeSet<String> {
     let profiles = configs.iter().filter_map(|config| {
         let document = config.file.documents.get(config.index)?;
         document.item.view().get("profiles")

@@ -22,8 +22,7 @@ use crate::requires::{Choice, Edge, Named, Place};
 use crate::{modules, remote};
 use ecow::EcoString;
 use purlin_syntax::Span;
-use purlin_value::path;
-use std::collections::{HashMap, HashSet};
+use purlin_value::{FastMap, FastSet, path};
 use std::rc::Rc;
 
 /// One visit of a document; visits point back to the one that led there.
@@ -88,8 +87,8 @@ pub struct Walk<'w, 'f> {
     visits: Vec<Visit>,
     /// By number of the document.
     known: Vec<Known>,
-    names: HashMap<EcoString, EcoString>,
-    profile_names: HashSet<EcoString>,
+    names: FastMap<EcoString, EcoString>,
+    profile_names: FastSet<EcoString>,
     result: Vec<Config<'f>>,
     here: Rc<str>,
     /// The profiles that reach required configurations.
@@ -108,8 +107,8 @@ impl<'w, 'f> Walk<'w, 'f> {
             around,
             visits: Vec::new(),
             known: Vec::new(),
-            names: HashMap::new(),
-            profile_names: HashSet::new(),
+            names: FastMap::default(),
+            profile_names: FastSet::default(),
             result: Vec::new(),
             here: loader.here().into(),
             passed_on: wanted.profiles.iter().filter(|_| wanted.propagate).map(EcoString::from).collect(),
@@ -263,12 +262,13 @@ impl<'w, 'f> Walk<'w, 'f> {
         let founding = self.wanted.format == Format::Native;
         let reasons = match founding {
             true => self.reasons(frame, document, profiles, &active),
-            false => HashMap::new(),
+            false => FastMap::default(),
         };
         let member = Member::of(&frame.file, document);
         let patched = &mut self.patched;
         let meter = &self.loader.session().meter;
-        let mut how = Application { sink, meter, fallback: document.span, founding, member, patched, reasons };
+        let known = frame.file.known.as_deref().map(|known| (known, frame.file.first + index));
+        let mut how = Application { sink, meter, fallback: document.span, founding, member, patched, reasons, known };
         if !profile::apply(&mut item, &active, &mut how) {
             return None;
         }
@@ -277,7 +277,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         }
         if self.wanted.defaults {
             let (namespace, home) = (&self.wanted.namespace, &self.wanted.home);
-            let around = Surround { namespace, home, sink, fallback: document.span };
+            let around = Surround { namespace, home, sink, fallback: document.span, known: None };
             if !defaults::fill(&mut item, &around) {
                 return None;
             }

@@ -8,7 +8,7 @@ use ecow::EcoString;
 use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Span};
-use std::collections::HashMap;
+use purlin_value::FastMap;
 use std::rc::Rc;
 
 impl<'f> Walk<'_, 'f> {
@@ -19,7 +19,7 @@ impl<'f> Walk<'_, 'f> {
             known => known.entered = true,
         }
         let mut sound = true;
-        let mut here: HashMap<&EcoString, Span> = HashMap::new();
+        let mut here: FastMap<&EcoString, Span> = FastMap::default();
         for document in &file.documents {
             modules::check_mappings(document, file, self.loader.sink());
             self.add_profiles(document);
@@ -91,7 +91,7 @@ impl<'f> Walk<'_, 'f> {
 
     /// Adds the names of a document's profiles. Names that cannot be selected as written are reported here.
     fn add_profiles(&mut self, document: &Document<'f>) {
-        let mut here: HashMap<EcoString, Span> = HashMap::new();
+        let mut here: FastMap<EcoString, Span> = FastMap::default();
         for profile in document.item.view().get("profiles").into_iter().flat_map(View::items) {
             let name = EcoString::from(profile.text_of("name").as_ref());
             let span = profile.get("name").and_then(View::span).unwrap_or(document.span);

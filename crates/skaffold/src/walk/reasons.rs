@@ -8,9 +8,8 @@ use crate::load::Document;
 use crate::profile::Profiles;
 use ecow::EcoString;
 use purlin_syntax::Span;
-use purlin_value::{Origin, Piece};
+use purlin_value::{FastMap, FastSet, Origin, Piece};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
 impl<'f> Walk<'_, 'f> {
     /// The reason of each active profile that is known to have one.
@@ -20,13 +19,13 @@ impl<'f> Walk<'_, 'f> {
         document: &Document<'f>,
         profiles: &Profiles,
         active: &[EcoString],
-    ) -> HashMap<EcoString, Origin> {
+    ) -> FastMap<EcoString, Origin> {
         if active.is_empty() {
-            return HashMap::new();
+            return FastMap::default();
         }
         let origins = &self.loader.session().origins;
         let written = written(document);
-        let automatic: HashSet<&EcoString> = profiles.automatic.iter().collect();
+        let automatic: FastSet<&EcoString> = profiles.automatic.iter().collect();
         let named = named(frame);
         let reason = |name: &EcoString| {
             let profile = written.get(name.as_str());
@@ -61,7 +60,7 @@ impl<'f> Walk<'_, 'f> {
     }
 
     /// The requester of a profile: the user, or a dependent configuration.
-    fn who_asks(&self, frame: &FileFrame<'f>, named: &HashMap<&str, Option<Span>>, name: &EcoString) -> Origin {
+    fn who_asks(&self, frame: &FileFrame<'f>, named: &FastMap<&str, Option<Span>>, name: &EcoString) -> Origin {
         let origins = &self.loader.session().origins;
         let asked = self.wanted.profiles.iter().position(|asked| asked == name.as_str());
         match asked {
@@ -78,14 +77,14 @@ impl<'f> Walk<'_, 'f> {
 }
 
 /// The profiles as they are written, by name; of duplicate names the last one counts.
-fn written<'d, 'f>(document: &'d Document<'f>) -> HashMap<Cow<'d, str>, View<'d, 'f>> {
+fn written<'d, 'f>(document: &'d Document<'f>) -> FastMap<Cow<'d, str>, View<'d, 'f>> {
     let all = document.item.view().get("profiles");
     all.into_iter().flat_map(|all| all.items()).map(|profile| (profile.text_of("name"), profile)).collect()
 }
 
 /// The first location of each profile's name in the configurations that require this file.
-fn named<'d>(frame: &'d FileFrame<'_>) -> HashMap<&'d str, Option<Span>> {
-    let mut found = HashMap::new();
+fn named<'d>(frame: &'d FileFrame<'_>) -> FastMap<&'d str, Option<Span>> {
+    let mut found = FastMap::default();
     for named in frame.named.iter() {
         for profile in &named.profiles {
             found.entry(profile.as_str()).or_insert(named.span);

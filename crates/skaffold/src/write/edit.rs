@@ -233,7 +233,7 @@ fn detached<'f>(node: purlin_syntax::Node<'_>) -> Item<'f> {
             }
             item
         }
-        Form::List => Data::List(node.items().map(detached).collect()).into(),
+        Form::List => Data::list(node.items().map(detached).collect()).into(),
         Form::Null | Form::Broken => Data::Null.into(),
         Form::Scalar => match (node.as_bool(), node.as_int()) {
             (Some(value), _) => Data::Bool(value).into(),

@@ -7,9 +7,10 @@ use crate::editions::{Edition, LATEST};
 use crate::entities::{Entity, Field, Holds, holds, is_open, keeps_empty};
 use crate::item::{Data, Entry, Form, Item, Pair, Trail, View};
 use crate::paths;
-use purlin_model::schema::Empty;
+use ecow::EcoString;
+use purlin_model::schema::{Empty, Kind};
 use purlin_syntax::write::Emit;
-use purlin_syntax::{Node, Scalar};
+use purlin_syntax::{Node, Scalar, Span};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -35,6 +36,12 @@ pub trait Out<'f> {
     fn float(&mut self, value: f64, from: View<'_, 'f>);
     /// Null.
     fn null(&mut self, from: View<'_, 'f>);
+    /// Takes over a section as it was handed out before. False if it must be handed out.
+    fn recall(&mut self, _from: View<'_, 'f>, _kind: Kind) -> bool {
+        false
+    }
+    /// A section that was not recalled has been handed out.
+    fn remember(&mut self, _from: View<'_, 'f>, _kind: Kind) {}
 }
 
 /// Whether Skaffold keeps empty items of a list: where its own list is one of pointers.
@@ -153,18 +160,19 @@ fn set_rows<'a, 'f: 'a>(
 ) -> Vec<SetRow<'a, 'f>> {
     let mut rows: Vec<SetRow<'a, 'f>> = Vec::with_capacity(view.entries().count());
     for pair in view.entries() {
-        let known = entity.all_fields().enumerate().find(|(_, row)| row.key == pair.key && row.window.has(edition));
-        if let Some((at, row)) = known
+        if let Some((at, row)) = entity.place_of(pair.key, edition)
             && !without.contains(&row.key)
             && is_set(pair.value, row)
         {
             rows.push((at, row, Some(pair)));
         }
     }
-    let always = |row: &Field| row.empty == Empty::Written && row.window.has(edition);
-    for (at, row) in entity.all_fields().enumerate().filter(|(_, row)| always(row)) {
-        if !rows.iter().any(|(known, ..)| *known == at) {
-            rows.push((at, row, None));
+    if entity.writes_unset {
+        let always = |row: &Field| row.empty == Empty::Written && row.window.has(edition);
+        for (at, row) in entity.all_fields().enumerate().filter(|(_, row)| always(row)) {
+            if !rows.iter().any(|(known, ..)| *known == at) {
+                rows.push((at, row, None));
+            }
         }
     }
     rows.sort_unstable_by_key(|(at, ..)| *at);
@@ -238,7 +246,12 @@ fn field<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field, finish: &Finish, out: &mut
         Holds::One(entity) => section(view, entity, finish, out),
         Holds::Many(entity) if keeps_null(row.key, entity) => {
             out.begin_list(view.all_items().count(), view);
-            view.all_items().for_each(|item| section(item, entity, finish, out));
+            for item in view.all_items() {
+                if !out.recall(item, entity.kind) {
+                    section(item, entity, finish, out);
+                    out.remember(item, entity.kind);
+                }
+            }
             out.end_list();
         }
         Holds::Many(entity) => list(view, out, |item, out| section(item, entity, finish, out)),
@@ -351,32 +364,51 @@ impl<'f, W: Emit> Out<'f> for Written<'_, W> {
 /// Collects emitted values into an owned [`Item`], typed and complete, for patches.
 #[derive(Default)]
 pub struct ItemOut<'f> {
-    open: Vec<(Item<'f>, Option<Key<'f>>)>,
+    open: Vec<Opened<'f>>,
     key: Option<Key<'f>>,
     /// The finished value.
     pub done: Option<Item<'f>>,
 }
 
 /// A key and its location.
-type Key<'f> = (String, Option<Node<'f>>);
+type Key<'f> = (EcoString, Option<Node<'f>>);
+
+/// A collection that is not finished, and the key it will be under.
+struct Opened<'f> {
+    parts: Parts<'f>,
+    trail: Option<Rc<Trail>>,
+    place: Option<Span>,
+    key: Option<Key<'f>>,
+}
+
+enum Parts<'f> {
+    List(Vec<Item<'f>>),
+    Map(Vec<Entry<'f>>),
+}
 
 impl<'f> ItemOut<'f> {
     fn put(&mut self, item: Item<'f>) {
         let key = self.key.take();
-        match (self.open.last_mut(), key) {
-            (Some((Item { data: Data::Map(entries), .. }, _)), Some((key, written))) => {
-                entries.push(Entry { key: key.into(), written, value: item });
-            }
-            (Some((Item { data: Data::List(items), .. }, _)), _) => items.push(item),
+        match (self.open.last_mut().map(|open| &mut open.parts), key) {
+            (Some(Parts::Map(entries)), Some((key, written))) => entries.push(Entry { key, written, value: item }),
+            (Some(Parts::List(items)), _) => items.push(item),
             _ => self.done = Some(item),
         }
     }
 
+    fn begin(&mut self, parts: Parts<'f>, from: View<'_, 'f>) {
+        let key = self.key.take();
+        self.open.push(Opened { parts, trail: trail(from), place: from.span(), key });
+    }
+
     fn close(&mut self) {
-        if let Some((item, key)) = self.open.pop() {
-            self.key = key;
-            self.put(item);
-        }
+        let Some(Opened { parts, trail, place, key }) = self.open.pop() else { return };
+        let data = match parts {
+            Parts::List(items) => Data::list(items),
+            Parts::Map(entries) => Data::map(entries),
+        };
+        self.key = key;
+        self.put(Item { data, trail, place });
     }
 
     fn leaf(&mut self, data: Data<'f>, from: View<'_, 'f>) {
@@ -399,19 +431,17 @@ fn trail(from: View<'_, '_>) -> Option<Rc<Trail>> {
 }
 
 impl<'f> Out<'f> for ItemOut<'f> {
-    fn begin_map(&mut self, _: usize, from: View<'_, 'f>) {
-        let key = self.key.take();
-        self.open.push((Item { data: Data::Map(Vec::new()), trail: trail(from), place: from.span() }, key));
+    fn begin_map(&mut self, len: usize, from: View<'_, 'f>) {
+        self.begin(Parts::Map(Vec::with_capacity(len)), from);
     }
     fn key(&mut self, key: &str, written: Option<Node<'f>>) {
-        self.key = Some((key.to_owned(), written));
+        self.key = Some((key.into(), written));
     }
     fn end_map(&mut self) {
         self.close();
     }
-    fn begin_list(&mut self, _: usize, from: View<'_, 'f>) {
-        let key = self.key.take();
-        self.open.push((Item { data: Data::List(Vec::new()), trail: trail(from), place: from.span() }, key));
+    fn begin_list(&mut self, len: usize, from: View<'_, 'f>) {
+        self.begin(Parts::List(Vec::with_capacity(len)), from);
     }
     fn end_list(&mut self) {
         self.close();

@@ -66,7 +66,7 @@ fn document(root: Node<'_>, version: Node<'_>, from: Edition, to: Edition, sink:
 /// Whether the document needs no change except its `apiVersion`.
 fn only_version_differs(root: Node<'_>, item: &Item<'_>, to: Edition) -> bool {
     let strict = Sink::new();
-    let check = Check { edition: to, founding: true, sink: &strict, fallback: root.span() };
+    let check = Check { edition: to, founding: true, sink: &strict, fallback: root.span(), marks: None };
     let mut before = Item::node(root);
     check.section(before.view(), &SKAFFOLD_CONFIG);
     if !strict.is_empty() {

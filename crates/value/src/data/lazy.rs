@@ -25,6 +25,12 @@ pub trait Thunk: Send + Sync {
     /// Its name, for messages about cycles (`variables.host`).
     fn name(&self) -> String;
 
+    /// One part of the value, without making the others: `None` if all of it must be computed, also where there is no
+    /// such part. It reads nothing but what was known when the value was bound.
+    fn part(&self, _key: &str) -> Option<Value> {
+        None
+    }
+
     /// The same expression in another scope, whose type its dialect knows; `None` if it must be bound again.
     fn rebound(&self, _scope: &dyn Any) -> Option<Value> {
         None
@@ -156,6 +162,16 @@ impl<'s> Eval<'s> {
             self.session.sink.hide(text);
         }
         value
+    }
+
+    /// A part of a lazy value that is known without computing the value, which may never be needed. The part may be lazy
+    /// itself.
+    pub fn part(&self, value: &Value, key: &str) -> Option<Value> {
+        let Data::Lazy(lazy) = &value.data else { return None };
+        if lazy.memo.get().is_some() {
+            return None;
+        }
+        lazy.thunk.part(key).map(|part| part.tainted_by(value.taint()))
     }
 
     fn force_lazy(&mut self, lazy: &Arc<Lazy>) -> Value {
