@@ -249,7 +249,7 @@ fn chosen_files(action: &Action) -> (Option<Vec<String>>, Option<Vec<String>>) {
 /// The identity of an action's files.
 pub fn source_key(action: &Action) -> SourceKey {
     let (include, exclude) = chosen_files(action);
-    SourceKey::new((&action.source_folder, action.checkout.as_ref()), include.as_deref(), exclude.as_deref())
+    SourceKey::new((&action.source_folder, action.checkout.as_deref()), include.as_deref(), exclude.as_deref())
 }
 
 /// All actions with their values.

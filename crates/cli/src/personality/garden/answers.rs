@@ -137,7 +137,7 @@ fn version_value(resolution: &Resolution<'_>, action: &Action, version: &Version
         ("sourceVersion", Value::str(version.source.clone())),
         ("versionString", Value::str(version.string.clone())),
         ("dependencyVersions", Value::map(others.collect())),
-        ("files", full_paths(resolution, action.checkout.as_ref(), &version.files)),
+        ("files", full_paths(resolution, action.checkout.as_deref(), &version.files)),
     ])
 }
 
@@ -151,7 +151,7 @@ pub(super) fn files(session: &Session, resolution: &Resolution<'_>, flags: &Flag
     let all = resolution.graph().actions.values().map(|action| &**action).filter(|action| wanted(flags, action));
     let entry = |action: &Action| {
         let version = resolution.live.written_version(session, &action.key)?;
-        Some((action.key.clone(), full_paths(resolution, action.checkout.as_ref(), &version.files)))
+        Some((action.key.clone(), full_paths(resolution, action.checkout.as_deref(), &version.files)))
     };
     Value::map(all.filter_map(entry).collect())
 }
