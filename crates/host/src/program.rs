@@ -30,6 +30,8 @@ fn is_program(file: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::found;
 
     #[test]
