@@ -8,6 +8,7 @@ use purlin_gotmpl::hole::Hole;
 use purlin_model::{
     Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Usual, Variant, Variants,
 };
+use purlin_syntax::rules::DUPLICATE_KEY;
 use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Span, Tree, What};
 use purlin_value::{Data, EcoString, Map, Origin, Origins, Session, Value, path, value_of};
 
@@ -544,6 +545,7 @@ fn node_and_manifest(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piec
     let document = &piece.document;
     let parsed = || Arc::new(purlin_gotmpl::yaml::parse(&document.text, &session.limits));
     let tree: Arc<Tree> = document.tree.clone().unwrap_or_else(parsed);
+    report_duplicates(session, tracer, piece, &tree);
     let value = tree.root().map(|root| tracer.value(root, &piece.text, piece.offset)).unwrap_or_default();
     let value = Manifest::with_hidden_data(value);
     let open = still_open(tracer, tree.root(), piece);
@@ -573,6 +575,38 @@ fn node_and_manifest(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piec
         None => value,
     };
     (Some(node), manifest)
+}
+
+/// Keys that a manifest has twice: Helm and clusters take the last one without a word.
+fn report_duplicates(session: &Session, tracer: &Tracer<'_>, piece: &Piece, tree: &Tree) {
+    let twice = tree.diagnostics().iter().filter(|problem| problem.rule == &DUPLICATE_KEY);
+    for (problem, span) in twice.filter_map(|problem| Some((problem, problem.span?))) {
+        let of_first = problem.labels.first().and_then(|label| text_behind(tree, label.span));
+        if of_first.is_some() && of_first == text_behind(tree, span) {
+            continue;
+        }
+        let (start, end) = (piece.offset + span.start as usize, piece.offset + span.end as usize);
+        let is_secret = crate::trace::range_taint(&piece.text, start, end).is_secret();
+        let name = piece.document.text.get(span.start as usize..span.end as usize).filter(|_| !is_secret);
+        let name = name.map(|name| format!(" `{name}`")).unwrap_or_default();
+        let mut found =
+            Diagnostic::nowhere(&DUPLICATE_KEY, format!("duplicate key{name}, of which the last one counts"));
+        found.span = tracer.span_of_text(&piece.text, start);
+        let first = problem.labels.first().map(|label| piece.offset + label.span.start as usize);
+        let first = first.and_then(|first| tracer.span_of_text(&piece.text, first));
+        if let Some(first) = first.filter(|first| Some(*first) != found.span) {
+            found = found.label(first, "first here");
+        }
+        session.sink.push(found.warning().hint("remove one of the two"));
+    }
+}
+
+/// The text of the value behind a key.
+fn text_behind(tree: &Tree, key: Span) -> Option<&str> {
+    let count = u32::try_from(tree.len()).ok()?;
+    let at = (0..count).find(|index| tree.node(*index).is_some_and(|node| node.is_scalar() && node.span() == key))?;
+    let value = tree.node(at + 1)?.span();
+    tree.source().text().get(value.start as usize..value.end as usize).map(str::trim_end)
 }
 
 /// The hole that a whole document waits for: one that decides on its contents or keys, or on the text rendered before.
