@@ -577,20 +577,18 @@ fn node_and_manifest(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piec
     (Some(node), manifest)
 }
 
-/// Keys that a manifest has twice: Helm and clusters take the last one without a word.
+/// Keys that a manifest has twice: Helm takes the last one without a word, `kubectl apply` refuses the manifest.
 fn report_duplicates(session: &Session, tracer: &Tracer<'_>, piece: &Piece, tree: &Tree) {
     let twice = tree.diagnostics().iter().filter(|problem| problem.rule == &DUPLICATE_KEY);
     for (problem, span) in twice.filter_map(|problem| Some((problem, problem.span?))) {
         let of_first = problem.labels.first().and_then(|label| text_behind(tree, label.span));
-        if of_first.is_some() && of_first == text_behind(tree, span) {
-            continue;
-        }
+        let is_same = of_first.is_some() && of_first == text_behind(tree, span);
+        let outcome = if is_same { "with the same value" } else { "of which the last one counts" };
         let (start, end) = (piece.offset + span.start as usize, piece.offset + span.end as usize);
         let is_secret = crate::trace::range_taint(&piece.text, start, end).is_secret();
         let name = piece.document.text.get(span.start as usize..span.end as usize).filter(|_| !is_secret);
         let name = name.map(|name| format!(" `{name}`")).unwrap_or_default();
-        let mut found =
-            Diagnostic::nowhere(&DUPLICATE_KEY, format!("duplicate key{name}, of which the last one counts"));
+        let mut found = Diagnostic::nowhere(&DUPLICATE_KEY, format!("duplicate key{name}, {outcome}"));
         found.span = tracer.span_of_text(&piece.text, start);
         let first = problem.labels.first().map(|label| piece.offset + label.span.start as usize);
         let first = first.and_then(|first| tracer.span_of_text(&piece.text, first));
