@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use purlin_gotmpl::Reads;
 use purlin_model::{Manifest, Node};
+use purlin_syntax::Diagnostic;
 use purlin_value::{Data, Origin, OriginKind, Session, Value};
 
 use crate::chart::Chart;
@@ -31,6 +32,8 @@ pub(crate) struct Finished {
     pub is_hook: bool,
     pub node: Option<Node>,
     pub manifest: Manifest,
+    /// Keys that are there twice.
+    pub twice: Vec<Diagnostic>,
 }
 
 /// What came of a file.

@@ -360,6 +360,8 @@ impl Job<'_> {
         }
         let finished = pieces.into_iter().map(|piece| finish(session, chart, &tracer, piece)).collect();
         let finished = shared.completed(prepared, finished);
+        // Also for what another variant has rendered.
+        finished.iter().for_each(|one| session.sink.extend(one.twice.iter().cloned()));
         let finished = finished.into_iter().map(|one| (one.node, one.manifest));
         let (nodes, mut manifests): (Vec<Option<Node>>, Vec<Manifest>) = finished.unzip();
         Manifest::tell_apart(&mut manifests);
@@ -535,17 +537,23 @@ fn has_secret_name(value: &Value) -> bool {
 
 /// The node and manifest of a document.
 fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, mut piece: Piece) -> Finished {
-    let (node, manifest) = node_and_manifest(session, chart, tracer, &piece);
+    let parsed = || Arc::new(purlin_gotmpl::yaml::parse(&piece.document.text, &session.limits));
+    let tree = piece.document.tree.take().unwrap_or_else(parsed);
+    let (node, manifest) = node_and_manifest(session, chart, tracer, &piece, &tree);
+    let twice = keys_twice(tracer, &piece, &tree);
     let is_hook = !piece.document.events.is_empty();
     (piece.document.text, piece.document.tree) = (String::new(), None);
-    Finished { document: piece.document, is_hook, node, manifest }
+    Finished { document: piece.document, is_hook, node, manifest, twice }
 }
 
-fn node_and_manifest(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) -> (Option<Node>, Manifest) {
+fn node_and_manifest(
+    session: &Session,
+    chart: &Chart,
+    tracer: &Tracer<'_>,
+    piece: &Piece,
+    tree: &Tree,
+) -> (Option<Node>, Manifest) {
     let document = &piece.document;
-    let parsed = || Arc::new(purlin_gotmpl::yaml::parse(&document.text, &session.limits));
-    let tree: Arc<Tree> = document.tree.clone().unwrap_or_else(parsed);
-    report_duplicates(session, tracer, piece, &tree);
     let value = tree.root().map(|root| tracer.value(root, &piece.text, piece.offset)).unwrap_or_default();
     let value = Manifest::with_hidden_data(value);
     let open = still_open(tracer, tree.root(), piece);
@@ -578,7 +586,8 @@ fn node_and_manifest(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piec
 }
 
 /// Keys that a manifest has twice: Helm takes the last one without a word, `kubectl apply` refuses the manifest.
-fn report_duplicates(session: &Session, tracer: &Tracer<'_>, piece: &Piece, tree: &Tree) {
+fn keys_twice(tracer: &Tracer<'_>, piece: &Piece, tree: &Tree) -> Vec<Diagnostic> {
+    let mut all = Vec::new();
     let twice = tree.diagnostics().iter().filter(|problem| problem.rule == &DUPLICATE_KEY);
     for (problem, span) in twice.filter_map(|problem| Some((problem, problem.span?))) {
         let of_first = problem.labels.first().and_then(|label| text_behind(tree, label.span));
@@ -595,8 +604,9 @@ fn report_duplicates(session: &Session, tracer: &Tracer<'_>, piece: &Piece, tree
         if let Some(first) = first.filter(|first| Some(*first) != found.span) {
             found = found.label(first, "first here");
         }
-        session.sink.push(found.warning().hint("remove one of the two"));
+        all.push(found.warning().hint("remove one of the two"));
     }
+    all
 }
 
 /// The text of the value behind a key.
